@@ -1,0 +1,142 @@
+"""One step of a table with all that an environment wants to know of it: the choice, what followed, what is seen next.
+
+The environments of one table and of many call the same kernels, so that a batch of one is a batch of any size.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gnav_env._jit import kernel
+from gnav_env.chance import first_dealer, shoe_key, shuffle
+from gnav_env.engine import BETWEEN, NOBODY, NUM_ACTIONS, OVER, TURNS, act, begin_deal, begin_match, cards_needed
+from gnav_env.observation import observe, write_mask
+from gnav_env.rules import MAX_SEATS
+
+__all__ = ["OUTCOME", "observe_all", "start", "start_all", "step", "step_all"]
+
+OUTCOME = np.dtype(
+    (
+        np.record,
+        [
+            ("actor", np.int8),  # the seat that acted in this step, NOBODY at the start of a match
+            ("seat", np.int8),  # the seat to act now, NOBODY if the table has finished
+            ("action_mask", np.int8, (NUM_ACTIONS,)),  # what that seat may choose
+            ("ended_deal", np.int8),  # 1: this step ended a deal
+            ("ended_match", np.int8),  # 1: ... and the match
+            ("reached_limit", np.int8),  # 1: ... or the match has had as many deals as it may, unfinished
+            ("balance", np.int16, (MAX_SEATS,)),  # lives received - paid by each seat in the step's deal so far
+            ("place", np.int8, (MAX_SEATS,)),  # finishing places so far, 0 while in the match
+        ],
+    )
+)
+"""What a step reports, one record a table."""
+
+
+@kernel
+def _deal(t: Any, r: Any) -> None:
+    """The shoe's next deal is out."""
+    shuffle(t.deck, r, t.shoe, np.int64(t.deals), cards_needed(t, r))
+    begin_deal(t, r)
+
+
+@kernel
+def start(t: Any, r: Any, num_seats: int, seed: int, match: int, dealer: int) -> None:
+    """Match number `match` under `seed` has begun and its first deal is out; `dealer` below 0: drawn from the shoe."""
+    t.shoe = shoe_key(seed, match)
+    t.match = match
+    if dealer < 0:
+        dealer = first_dealer(t.shoe, num_seats)
+    begin_match(t, r, num_seats, dealer)
+    _deal(t, r)
+
+
+@kernel
+def step(t: Any, r: Any, action: int, max_deals: int, o: Any) -> None:
+    """The seat to act has chosen `action`; `o` says what came of it, and the next deal is out if one follows.
+
+    No deal follows the one numbered `max_deals` (0: no limit).
+    """
+    o.actor = t.to_act
+    act(t, r, action)
+    num_seats = np.int64(t.num_seats)
+    for seat in range(num_seats):
+        o.balance[seat] = t.gained[seat] - t.lost[seat]
+        o.place[seat] = t.place[seat]
+    o.ended_deal = t.phase != TURNS
+    o.ended_match = t.phase == OVER
+    o.reached_limit = 0
+    if t.phase == BETWEEN:
+        if max_deals > 0 and t.deals >= max_deals:
+            o.reached_limit = 1
+        else:
+            _deal(t, r)
+
+
+@kernel
+def _look(t: Any, r: Any, o: Any, observation: Any) -> None:
+    """The seat to act is in `o`, with what it may do and, in `observation`, what it sees."""
+    seat = np.int64(t.to_act)
+    o.seat = seat
+    write_mask(t, r, seat, o.action_mask)
+    if seat == NOBODY:
+        for feature in range(observation.size):
+            observation[feature] = 0
+    else:
+        observe(t, r, seat, observation)
+
+
+@kernel
+def start_all(
+    tables: Any, rules: Any, num_seats: int, seed: int, matches: Any, dealer: int, outcomes: Any, observations: Any
+) -> None:
+    """`start` for each of B tables, table b with match `matches[b]`; outcomes [B], observations [B, F] are written."""
+    for b in range(tables.size):
+        start(tables[b], rules[0], num_seats, seed, matches[b], dealer)
+        o = outcomes[b]
+        o.actor = NOBODY
+        o.ended_deal = 0
+        o.ended_match = 0
+        o.reached_limit = 0
+        for seat in range(num_seats):
+            o.balance[seat] = 0
+            o.place[seat] = 0
+        _look(tables[b], rules[0], o, observations[b])
+
+
+@kernel
+def step_all(
+    tables: Any,
+    rules: Any,
+    actions: Any,
+    max_deals: int,
+    seed: int,
+    stride: int,
+    dealer: int,
+    outcomes: Any,
+    observations: Any,
+) -> None:
+    """`step` for each of B tables; outcomes [B] and observations [B, F] are written.
+
+    `stride` above 0: a table that has finished at once starts the match numbered so much higher under `seed`.
+    With 0 it rests: its seat is NOBODY, its observation zeros, its action is ignored.
+    """
+    for b in range(tables.size):
+        t, r, o = tables[b], rules[0], outcomes[b]
+        if t.phase == TURNS:
+            step(t, r, np.int64(actions[b]), max_deals, o)
+            if t.phase != TURNS and stride > 0:
+                start(t, r, np.int64(t.num_seats), seed, t.match + stride, dealer)
+        else:
+            o.actor = NOBODY
+            o.ended_deal = 0
+            o.ended_match = 0
+            o.reached_limit = 0
+        _look(t, r, o, observations[b])
+
+
+@kernel
+def observe_all(tables: Any, rules: Any, seats: Any, observations: Any) -> None:
+    """What seat `seats[b]` sees at table b, for each of B tables, written into observations [B, F]."""
+    for b in range(tables.size):
+        observe(tables[b], rules[0], np.int64(seats[b]), observations[b])

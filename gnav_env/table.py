@@ -1,0 +1,249 @@
+"""`Table`: one match to look at and play, in words. It checks at the door and calls the engine's kernels.
+
+    >>> table = Table("pagat", num_seats=4, first_dealer=3)
+    >>> table.deal(["2", "9", "house", "5", "7"])
+    >>> for action in (EXCHANGE, EXCHANGE, EXCHANGE):
+    ...     table.act(action)
+    >>> table.hands, table.losers
+    (['9', '5', 'house', '7'], [1])
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnav_env import chance, engine
+from gnav_env.engine import BETWEEN, EXCHANGE, NOBODY, OVER, STAND, TABLE, TURNS
+from gnav_env.errors import GnavError, IllegalAction
+from gnav_env.rules import Rules
+from gnav_env.variants import get_rules
+
+__all__ = ["ACTION_NAMES", "Table"]
+
+ACTION_NAMES = ("STAND", "EXCHANGE")
+
+
+class Table:
+    """One match. Between deals call `deal`, then `act` for the seat `to_act` until it is None.
+
+    Args:
+        rules: name of a ruleset, path of a YAML file, or `Rules`.
+        num_seats: 2 to 37 for the usual deck.
+        seed: 0 to 2**63 - 1; with `match` it names the shoe that `deal` takes its decks from.
+        match: number of the match under `seed`.
+        first_dealer: the seat that deals first; None: as the rules say, at random from the shoe.
+        lives: lives of each seat at the start, [num_seats], 0 for a seat that is out; None: as the rules say.
+
+    Raises `RulesError` for rules that cannot be, `GnavError` for other impossible arguments.
+    """
+
+    def __init__(
+        self,
+        rules: str | Rules = "pagat",
+        num_seats: int = 6,
+        *,
+        seed: int = 0,
+        match: int = 0,
+        first_dealer: int | None = None,
+        lives: Sequence[int] | None = None,
+    ) -> None:
+        self.rules = get_rules(rules)
+        self.num_seats = self.rules.check_seats(num_seats)
+        if not 0 <= seed < 2**63:
+            raise GnavError(f"seed must be 0 to 2**63 - 1, not {seed}")
+        self._tables: NDArray[Any] = np.zeros(1, TABLE)
+        self.record.shoe = chance.shoe_key(seed, match)
+        if first_dealer is None and self.rules.first_dealer != "random":
+            first_dealer = int(self.rules.first_dealer)
+        if first_dealer is None:
+            first_dealer = int(chance.first_dealer(self.record.shoe, self.num_seats))
+        if not 0 <= first_dealer < self.num_seats:
+            raise GnavError(f"first_dealer must be a seat, 0 to {self.num_seats - 1}, not {first_dealer}")
+        engine.begin_match(self.record, self._rules_record, self.num_seats, first_dealer)
+        if lives is not None:
+            if len(lives) != self.num_seats or min(lives) < 0 or sum(n > 0 for n in lives) < 2:
+                raise GnavError(f"lives must be {self.num_seats} numbers, two of them above 0, not {lives}")
+            if lives[first_dealer] == 0:
+                raise GnavError(f"seat {first_dealer} has no lives, it cannot deal first")
+            self.record.lives[: self.num_seats] = lives
+
+    @property
+    def record(self) -> Any:
+        """The engine's record of this table (dtype `TABLE`), alive: what changes here changes there."""
+        return self._tables[0]
+
+    @property
+    def _rules_record(self) -> Any:
+        return self.rules.compiled[0]
+
+    def deal(self, deck: Sequence[str] | None = None) -> None:
+        """The next deal is out.
+
+        `deck` gives ranks by position: first the cards of seats 0, 1, ..., then the stock in the order in which it
+        is drawn; what is left out follows in any order. None: the shoe's next deck.
+        """
+        if self.is_over:
+            raise GnavError("the match is over: make a new Table")
+        if self.record.phase != BETWEEN:
+            raise GnavError("the deal is not finished: act() for the seat that is to_act")
+        if deck is None:
+            num_cards = self.rules.num_cards
+            chance.shuffle(self.record.deck, self._rules_record, self.record.shoe, self.deals, num_cards)
+        else:
+            self.record.deck[: self.rules.num_cards] = self._read_deck(deck)
+        engine.begin_deal(self.record, self._rules_record)
+
+    def _read_deck(self, deck: Sequence[str]) -> list[int]:
+        left = dict(self.rules.deck)
+        if len(deck) < self.num_seats:
+            raise GnavError(f"the deck must name at least a card for each of {self.num_seats} seats")
+        for rank in deck:
+            if left.get(rank, 0) == 0:
+                raise GnavError(
+                    f"the deck of {self.rules.name} has "
+                    + (f"only {self.rules.deck[rank]} of {rank!r}" if rank in left else f"no {rank!r}")
+                )
+            left[rank] -= 1
+        rest = [rank for rank, copies in left.items() for _ in range(copies)]
+        return [self.rules.rank_numbers[rank] for rank in (*deck, *rest)]
+
+    def legal_actions(self) -> list[int]:
+        """The actions that the seat to act may choose, STAND (0) before EXCHANGE (1); [] if no seat is."""
+        if self.record.phase != TURNS:
+            return []
+        stand = engine.can_stand(self.record, self._rules_record)
+        exchange = engine.can_exchange(self.record, self._rules_record)
+        return [STAND] * bool(stand) + [EXCHANGE] * bool(exchange)
+
+    def act(self, action: int) -> None:
+        """The seat to act chooses `action`: STAND (0) or EXCHANGE (1). Raises `IllegalAction` naming the rule."""
+        if self.record.phase != TURNS:
+            raise IllegalAction("no seat is to act: " + ("the match is over" if self.is_over else "deal() first"))
+        if action not in (STAND, EXCHANGE):
+            raise IllegalAction(f"an action is {STAND} (STAND) or {EXCHANGE} (EXCHANGE), not {action!r}")
+        if action not in self.legal_actions():
+            raise IllegalAction(self.why_illegal(action))
+        engine.act(self.record, self._rules_record, int(action))
+
+    def why_illegal(self, action: int) -> str:
+        """The rule that forbids `action` to the seat to act, as a sentence."""
+        seat = self.to_act
+        if action == STAND:
+            return f"seat {seat} may not STAND without a matador (stand_requires: matador)"
+        if seat == self.dealer and self.num_seats + self.record.drawn >= self.rules.num_cards:
+            return f"seat {seat} may not EXCHANGE: it is the dealer and the stock is empty"
+        return f"seat {seat} may not EXCHANGE a matador (matador_may_be_offered: false)"
+
+    @property
+    def to_act(self) -> int | None:
+        """The seat to act, None between deals and after the match."""
+        return None if self.record.to_act == NOBODY else int(self.record.to_act)
+
+    @property
+    def is_over(self) -> bool:
+        """True once the match has ended."""
+        return bool(self.record.phase == OVER)
+
+    @property
+    def dealer(self) -> int:
+        """The seat that deals (or dealt last, between deals)."""
+        return int(self.record.dealer)
+
+    @property
+    def deals(self) -> int:
+        """Deals begun."""
+        return int(self.record.deals)
+
+    @property
+    def pool(self) -> int:
+        """Lives in the pool."""
+        return int(self.record.pool)
+
+    @property
+    def lives(self) -> list[int]:
+        """Lives by seat."""
+        return self._by_seat("lives")
+
+    @property
+    def lost(self) -> list[int]:
+        """Lives that each seat has paid in this deal (fines and losses), or in the last one between deals."""
+        return self._by_seat("lost")
+
+    @property
+    def places(self) -> list[int]:
+        """Finishing places: 0 while in the match; seats that fall together share the best place."""
+        return self._by_seat("place")
+
+    @property
+    def losers(self) -> list[int]:
+        """Seats that lost the last showdown."""
+        return self._seats_with("loser")
+
+    @property
+    def sit_out(self) -> list[int]:
+        """Seats that must miss the coming deal."""
+        return self._seats_with("sits_out")
+
+    @property
+    def knocks(self) -> list[int]:
+        """Seats that knocked in this deal."""
+        return self._seats_with("knocked")
+
+    @property
+    def winners(self) -> list[int]:
+        """Seats that share the first place, [] while the match goes on."""
+        return [seat for seat, place in enumerate(self.places) if place == 1 and self.is_over]
+
+    @property
+    def results(self) -> list[float]:
+        """Lives held + share of the pool - lives bought, by seat, after the match; the winners share the pool."""
+        share = self.pool / max(1, len(self.winners))
+        return [
+            lives + share * (seat in self.winners) - self.rules.lives for seat, lives in enumerate(self.lives)
+        ]
+
+    @property
+    def deck(self) -> list[str]:
+        """Ranks by deck position: of seats 0, 1, ..., then of the stock. Not for the players' eyes."""
+        return [self.rules.ranks[rank] for rank in self.record.deck[: self.rules.num_cards]]
+
+    @property
+    def hands(self) -> list[str | None]:
+        """The card that each seat holds, None if it is not in the deal. Not for the players' eyes."""
+        deck = self.deck
+        return [deck[p] if p >= 0 else None for p in self.record.hand[: self.num_seats].tolist()]
+
+    def zones(self) -> tuple[list[str], list[str], list[str]]:
+        """All cards by where they are: in hands, in the stock, aside."""
+        deck = self.deck
+        held = [p for p in self.record.hand[: self.num_seats].tolist() if p >= 0]
+        stock = range(self.num_seats + int(self.record.drawn), self.rules.num_cards)
+        aside = [deck[p] for p in range(self.rules.num_cards) if p not in held and p not in stock]
+        return [deck[p] for p in held], [deck[p] for p in stock], aside
+
+    def known(self, observer: int) -> dict[int, str]:
+        """What `observer` knows of the cards that seats hold now: seat -> rank, its own included."""
+        seen = np.zeros(self.rules.num_cards, np.bool_)
+        record = self.record
+        seen |= record.face_up[: self.rules.num_cards] != 0
+        if record.hand[observer] >= 0:
+            seen[observer] = True
+        for challenger in range(self.num_seats):
+            if record.got[challenger] >= 0 and observer in (challenger, record.asked[challenger]):
+                seen[[record.gave[challenger], record.got[challenger]]] = True
+        hands = self.hands
+        return {seat: hand for seat, hand in enumerate(hands) if hand and seen[record.hand[seat]]}
+
+    def copy(self) -> Self:
+        """A table in the same state that goes its own way."""
+        other = object.__new__(type(self))
+        other.rules, other.num_seats, other._tables = self.rules, self.num_seats, self._tables.copy()
+        return other
+
+    def _by_seat(self, name: str) -> list[int]:
+        return getattr(self.record, name)[: self.num_seats].tolist()
+
+    def _seats_with(self, name: str) -> list[int]:
+        return [seat for seat, value in enumerate(self._by_seat(name)) if value]

@@ -1,0 +1,153 @@
+"""B tables at once: `Tables`, the plain numpy API.
+
+    >>> tables = Tables("pagat", num_seats=6, num_tables=4, seed=1)
+    >>> tables.observation.shape, tables.action_mask.shape, tables.seat.shape
+    ((4, 150), (4, 2), (4,))
+    >>> tables.step(np.zeros(4, np.int64))
+
+Gymnasium's and SB3's vector environments, with one learning seat a table, stand in learner.py.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnav_env.engine import TABLE
+from gnav_env.errors import GnavError
+from gnav_env.observation import num_features
+from gnav_env.rules import Rules
+from gnav_env.stepping import OUTCOME, observe_all, start_all, step_all
+from gnav_env.variants import get_rules
+
+__all__ = ["Tables"]
+
+
+class Tables:
+    """B matches side by side. After the constructor, `reset` and `step` each table waits for the seat `seat[b]`.
+
+    Table b plays the matches b, b + B, b + 2B ... of the seed, so that no result depends on B or on the other tables.
+
+    Args:
+        rules: name of a ruleset, path of a YAML file, or `Rules`.
+        num_seats: seats at each table.
+        num_tables: B, 1 or more.
+        seed: 0 to 2**63 - 1.
+        episode: `match`, or `deal`: each match ends after its first deal.
+        restart: a finished table at once starts its next match; otherwise it rests (seat -1, zeros).
+        max_deals: deals after which a match is cut off; None: as `Rules.max_deals` says.
+
+    After a step, all arrays fresh:
+        observation: float32 [B, F], what the seat to act sees.
+        action_mask: int8 [B, 2], what it may choose.
+        seat: int8 [B], the seat to act.
+        actor: int8 [B], the seat that acted, -1 at the start.
+        ended_deal, ended_match, reached_limit: bool [B], what the step ended.
+        balance: int16 [B, S], lives received - paid by each seat in the deal of that step, up to now.
+        place: int8 [B, S], finishing places so far of the match of that step, 0 while in it.
+    """
+
+    def __init__(
+        self,
+        rules: str | Rules = "pagat",
+        num_seats: int = 6,
+        num_tables: int = 1,
+        *,
+        seed: int = 0,
+        episode: Literal["match", "deal"] = "match",
+        restart: bool = True,
+        max_deals: int | None = None,
+    ) -> None:
+        self.rules = get_rules(rules)
+        self.num_seats = self.rules.check_seats(num_seats)
+        if num_tables < 1:
+            raise GnavError(f"num_tables must be 1 or more, not {num_tables}")
+        if episode not in ("match", "deal"):
+            raise GnavError(f"episode must be match or deal, not {episode!r}")
+        self.num_tables = num_tables
+        self.episode = episode
+        self.restart = restart
+        self.max_deals = 1 if episode == "deal" else max_deals or self.rules.max_deals(self.num_seats)
+        self.num_features = num_features(self.num_seats)
+        self._dealer = -1 if self.rules.first_dealer == "random" else int(self.rules.first_dealer)
+        self._tables: NDArray[Any] = np.zeros(num_tables, TABLE)
+        self.reset(seed)
+
+    def reset(self, seed: int | None = None, matches: Sequence[int] | NDArray[np.int64] | None = None) -> None:
+        """New matches at all tables: those numbered 0 ... B - 1, or `matches` [B], under `seed` (None: as before)."""
+        if seed is not None:
+            if not 0 <= seed < 2**63:
+                raise GnavError(f"seed must be 0 to 2**63 - 1, not {seed}")
+            self.seed = seed
+        numbers = np.arange(self.num_tables) if matches is None else np.asarray(matches, np.int64)
+        if numbers.shape != (self.num_tables,):
+            raise GnavError(f"matches must be {self.num_tables} numbers, one a table")
+        outcomes = np.zeros(self.num_tables, OUTCOME)
+        self.observation = np.empty((self.num_tables, self.num_features), np.float32)
+        start_all(
+            self._tables,
+            self.rules.compiled,
+            self.num_seats,
+            self.seed,
+            numbers,
+            self._dealer,
+            outcomes,
+            self.observation,
+        )
+        self._read(outcomes)
+
+    def step(self, actions: NDArray[Any]) -> None:
+        """The seats to act choose `actions` [B], 0 STAND or 1 EXCHANGE; at resting tables they are ignored.
+
+        Raises `GnavError` for an action outside the mask; then nothing has happened at any table.
+        """
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_tables,):
+            raise GnavError(f"actions must have shape [{self.num_tables}], not {list(actions.shape)}")
+        is_in_range = (actions == 0) | (actions == 1)
+        if not is_in_range.all():
+            wrong = actions[~is_in_range][0]
+            raise GnavError(f"an action is 0 (STAND) or 1 (EXCHANGE), not {wrong}")
+        actions = actions.astype(np.int64)
+        is_legal = self.action_mask[np.arange(self.num_tables), actions] != 0
+        if not is_legal[self.seat >= 0].all():
+            b = int(np.flatnonzero(~is_legal & (self.seat >= 0))[0])
+            raise GnavError(f"table {b}: seat {self.seat[b]} may not choose {actions[b]}; see action_mask")
+        outcomes = np.empty(self.num_tables, OUTCOME)
+        self.observation = np.empty((self.num_tables, self.num_features), np.float32)
+        step_all(
+            self._tables,
+            self.rules.compiled,
+            actions,
+            self.max_deals,
+            self.seed,
+            self.num_tables if self.restart else 0,
+            self._dealer,
+            outcomes,
+            self.observation,
+        )
+        self._read(outcomes)
+
+    def observe(self, seats: NDArray[Any]) -> NDArray[np.float32]:
+        """What seat `seats[b]` sees at table b now, float32 [B, F]."""
+        observation = np.empty((self.num_tables, self.num_features), np.float32)
+        observe_all(self._tables, self.rules.compiled, np.asarray(seats, np.int64), observation)
+        return observation
+
+    @property
+    def records(self) -> NDArray[Any]:
+        """The engine's records [B] (dtype `engine.TABLE`), alive; not for players' eyes."""
+        return self._tables
+
+    def _read(self, outcomes: NDArray[Any]) -> None:
+        self.actor: NDArray[np.int8] = outcomes["actor"]
+        self.seat: NDArray[np.int8] = outcomes["seat"]
+        self.action_mask: NDArray[np.int8] = outcomes["action_mask"]
+        self.ended_deal: NDArray[np.bool_] = outcomes["ended_deal"] != 0
+        self.ended_match: NDArray[np.bool_] = outcomes["ended_match"] != 0
+        self.reached_limit: NDArray[np.bool_] = outcomes["reached_limit"] != 0
+        self.balance: NDArray[np.int16] = outcomes["balance"][:, : self.num_seats]
+        self.place: NDArray[np.int8] = outcomes["place"][:, : self.num_seats]
+
+

@@ -1,0 +1,190 @@
+"""Matches for the tests: rulesets, table sizes and decks to draw from, and one match played in oracle and engine at once."""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from oracle import EXCHANGE, STAND, Oracle
+
+from gnav_env import cards
+from gnav_env._jit import IS_COMPILED
+from gnav_env.rules import TRADE, Effect, Rules, Special
+from gnav_env.table import Table
+from gnav_env.variants import VARIANTS
+
+__all__ = ["ACTIONS", "SideBySide", "examples", "house_rules", "named_tables", "shuffled", "whole_deck"]
+
+ACTIONS = (STAND, EXCHANGE)
+"""The oracle's names of the engine's actions 0 and 1."""
+
+
+def examples(num_compiled: int, num_plain: int) -> settings:
+    """Hypothesis settings: so many examples with the compiled engine, so many with the same engine in plain Python."""
+    return settings(deadline=None, max_examples=num_compiled if IS_COMPILED else num_plain)
+
+
+def whole_deck(rules: Rules) -> list[str]:
+    """Every card of `rules`, high to low."""
+    return [rank for rank, copies in rules.deck.items() for _ in range(copies)]
+
+
+def shuffled(rules: Rules, chooser: random.Random, bias: float = 0.0) -> list[str]:
+    """A random order of the deck; with `bias` up to 1, cards that do something come ever earlier."""
+
+    def acts(rank: str) -> bool:
+        is_special = any(special.rank == rank for special in rules.specials)
+        return is_special or rules.effect(rank) != TRADE or rules.effect(rank, from_stock=True) != TRADE
+
+    return sorted(whole_deck(rules), key=lambda rank: chooser.random() - bias * acts(rank))
+
+
+class SideBySide:
+    """One match played in the oracle and in the engine; after each step everything that both can tell must agree."""
+
+    def __init__(self, rules: Rules, num_seats: int, dealer: int = 0, lives: Sequence[int] | None = None) -> None:
+        self.oracle = Oracle(rules, num_seats, dealer, None if lives is None else list(lives))
+        self.table = Table(rules, num_seats, first_dealer=dealer, lives=lives)
+        self.num_seats = num_seats
+        self.story = [f"{num_seats} seats, dealer {dealer}, lives {self.oracle.lives}"]
+
+    def deal(self, deck: Sequence[str]) -> None:
+        """Deal `deck` on both."""
+        self.story.append(f"deal {' '.join(deck)}")
+        self.oracle.deal(list(deck))
+        self.table.deal(list(deck))
+        self.compare()
+
+    def act(self, action: str) -> None:
+        """Let the seat to act choose `action` on both."""
+        self.story.append(f"seat {self.oracle.to_act} {action}")
+        self.oracle.act(action)
+        self.table.act(ACTIONS.index(action))
+        self.compare()
+
+    def compare(self) -> None:
+        """Fail, with the story of the match, where oracle and engine differ."""
+        oracle, engine = self._oracle_view(), self._engine_view()
+        wrong = [
+            f"{key}: oracle {oracle[key]!r}, engine {engine[key]!r}" for key in oracle if oracle[key] != engine[key]
+        ]
+        state = f"oracle: {', '.join(f'{key} {oracle[key]}' for key in ('hands', 'lives', 'pool', 'places', 'over'))}"
+        assert not wrong, "\n".join([str(self.oracle.rules.to_dict()), *self.story, state, *wrong])
+
+    def play_deal(self, chooser: random.Random, eagerness: float, bias: float) -> None:
+        """One whole deal with a random deck and random legal actions, EXCHANGE with probability `eagerness`."""
+        self.deal(shuffled(self.oracle.rules, chooser, bias))
+        while self.oracle.to_act is not None:
+            legal = self.oracle.legal()
+            wish = EXCHANGE if chooser.random() < eagerness else STAND
+            self.act(wish if wish in legal else legal[0])
+
+    def _oracle_view(self) -> dict[str, Any]:
+        oracle = self.oracle
+        hands, stock, aside = oracle.zones()
+        return {
+            "to_act": oracle.to_act,
+            "over": oracle.over,
+            "legal": oracle.legal(),
+            "lives": oracle.lives,
+            "pool": oracle.pool,
+            "dealer": oracle.dealer,
+            "deals": oracle.deals,
+            "hands": oracle.hands,
+            "zones": (sorted(hands), stock, sorted(aside)),
+            "lost": oracle.lost,
+            "losers": oracle.losers,
+            "sit_out": oracle.sit_out,
+            "places": oracle.places,
+            "knocks": oracle.knocks,
+            "known": [oracle.knows(seat) for seat in range(self.num_seats)],
+        }
+
+    def _engine_view(self) -> dict[str, Any]:
+        table = self.table
+        hands, stock, aside = table.zones()
+        return {
+            "to_act": table.to_act,
+            "over": table.is_over,
+            "legal": [ACTIONS[action] for action in table.legal_actions()],
+            "lives": list(table.lives),
+            "pool": table.pool,
+            "dealer": table.dealer,
+            "deals": table.deals,
+            "hands": list(table.hands),
+            "zones": (sorted(hands), list(stock), sorted(aside)),
+            "lost": list(table.lost),
+            "losers": sorted(table.losers),
+            "sit_out": sorted(table.sit_out),
+            "places": list(table.places),
+            "knocks": sorted(table.knocks),
+            "known": [table.known(seat) for seat in range(self.num_seats)],
+        }
+
+
+@st.composite
+def named_tables(draw: st.DrawFn, most_seats: int = 20) -> tuple[str, int]:
+    """The name of a ruleset and a number of seats it allows, up to `most_seats`."""
+    rules = draw(st.sampled_from(list(VARIANTS.values())))
+    return rules.name, draw(st.integers(rules.min_players, min(most_seats, rules.seat_limit)))
+
+
+_PACKS = (cards.GNAV_PACK, cards.HYPP_PACK, cards.JOKER_HIGH_PACK, cards.DOUBLE_GNAV_PACK)
+
+
+def _effects() -> st.SearchStrategy[Effect]:
+    refusing = st.builds(
+        Effect,
+        refuse=st.just(True),
+        pay=st.integers(0, 3),
+        undo=st.sampled_from(("none", "all")),
+        stop=st.booleans(),
+    )
+    return st.one_of(st.just(Effect(redirect=True)), refusing, st.just(TRADE))
+
+
+@st.composite
+def _decks(draw: st.DrawFn) -> dict[str, int]:
+    """A real pack, or a small one of three to seven ranks in which the stock runs out."""
+    if draw(st.integers(0, 3)) == 0:
+        return draw(st.sampled_from(_PACKS))
+    return {str(rank): draw(st.integers(1, 4)) for rank in range(draw(st.integers(3, 7)), 0, -1)}
+
+
+@st.composite
+def house_rules(draw: st.DrawFn) -> Rules:
+    """A ruleset that no house plays: any options together, effects on any ranks, often a very small deck."""
+    deck = dict(draw(_decks()))
+    plain = draw(st.sampled_from(sorted(deck)))  # it keeps two seats possible however many cards redirect
+    deck[plain] = max(3, deck[plain])
+    ranks = st.sampled_from([rank for rank in deck if rank != plain])
+    specials = tuple(
+        Special(
+            rank=rank,
+            count=count,
+            others=draw(st.sampled_from(("lowest", "none"))),
+            sit_out=draw(st.booleans()),
+        )
+        for rank in draw(st.lists(st.sampled_from(list(deck)), unique=True, max_size=2))
+        for count in range(draw(st.integers(1, 2)), draw(st.integers(1, 4)) + 1)
+    )
+    return VARIANTS["pagat"].replace(
+        name="house",
+        deck=deck,
+        effects=draw(st.dictionaries(ranks, _effects(), max_size=6)),
+        from_stock=draw(st.dictionaries(ranks, _effects(), max_size=3)),
+        loss=draw(st.dictionaries(st.sampled_from(list(deck)), st.integers(0, 3), max_size=3)),
+        specials=specials,
+        lives=draw(st.integers(1, 4)),
+        challenged_matador_turn=draw(st.sampled_from(("skip", "play"))),
+        stand_requires=draw(st.sampled_from(("any", "matador"))),
+        matador_may_be_offered=draw(st.booleans()),
+        fine_to=draw(st.sampled_from(("pool", "holder", "none"))),
+        loss_to=draw(st.sampled_from(("pool", "none"))),
+        all_out=draw(st.sampled_from(("play_off", "joint"))),
+        sit_out=draw(st.sampled_from(("auto", "off"))),
+        speech=draw(st.sampled_from(("spoken", "silent"))),
+        knock=draw(st.sampled_from(("dealt", "none"))),
+        end=draw(st.one_of(st.just("last_survivor"), st.integers(1, 6).map(lambda n: f"deals:{n}"))),
+    )
