@@ -10,7 +10,7 @@ from typing import Any
 
 from gnav_env.errors import YamlError
 
-__all__ = ["line_of", "nearest", "read_yaml", "reject_unknown_keys"]
+__all__ = ["line_of", "nearest", "parse_yaml", "read_yaml", "reject_unknown_keys"]
 
 
 def read_yaml(path: str | Path) -> Any:
@@ -18,9 +18,6 @@ def read_yaml(path: str | Path) -> Any:
 
     Raises `YamlError` if the file is missing, is not YAML, or does not hold a mapping.
     """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -31,15 +28,23 @@ def read_yaml(path: str | Path) -> Any:
         raise YamlError(f"{path}: there is no such file{hint}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise YamlError(f"{path}: cannot be read as text: {error}") from None
+    return parse_yaml(text, where=str(path))
+
+
+def parse_yaml(text: str, *, where: str) -> Any:
+    """The mapping in `text`, as `read_yaml` gives it; errors name `where` in place of a file."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
     try:
         data = YAML(typ="rt").load(text)
     except MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise YamlError(f"{path}{line}: this is not YAML: {error.problem}") from None
+        raise YamlError(f"{where}{line}: this is not YAML: {error.problem}") from None
     except YAMLError as error:
-        raise YamlError(f"{path}: this is not YAML: {error}") from None
+        raise YamlError(f"{where}: this is not YAML: {error}") from None
     if not isinstance(data, dict):
-        raise YamlError(f"{path}:1: a mapping was expected (`key: value` lines), not {type(data).__name__}")
+        raise YamlError(f"{where}:1: a mapping was expected (`key: value` lines), not {type(data).__name__}")
     return data
 
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from gnav_env._jit import kernel
+from gnav_env.errors import GnavError
 
-__all__ = ["FIRST_DEALER", "random_key", "shoe_key", "shuffle"]
+__all__ = ["FIRST_DEALER", "checked_seed", "first_dealer", "fresh_seed", "random_key", "shoe_key", "shuffle"]
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -24,6 +25,18 @@ _S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(
 
 FIRST_DEALER = 0x7FFFFFFF
 """The deal number that stands for the choice of the first dealer."""
+
+
+def fresh_seed() -> int:
+    """A seed from the operating system, for those who name none: 0 to 2**63 - 1."""
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def checked_seed(seed: int) -> int:
+    """`seed`, or `GnavError` if it is not a whole number from 0 to 2**63 - 1."""
+    if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
+        raise GnavError(f"seed must be a whole number from 0 to 2**63 - 1, not {seed!r}")
+    return int(seed)
 
 
 @kernel

@@ -174,7 +174,9 @@ def bounds(num_seats: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 
 
 def layout_table(num_seats: int) -> str:
-    """The layout as a Markdown table, made from `PIECES`."""
+    """The layout as a Markdown table, made from `PIECES`; `GnavError` if no table has `num_seats` seats."""
+    if not 2 <= num_seats <= MAX_SEATS:
+        raise GnavError(f"seats must be 2 to {MAX_SEATS}, not {num_seats}")
     rows = ["| features | piece | shape | range | meaning |", "|---|---|---|---|---|"]
     at = 0
     for item in PIECES:

@@ -13,7 +13,7 @@ from gnav_env.engine import BETWEEN, NOBODY, NUM_ACTIONS, OVER, TURNS, act, begi
 from gnav_env.observation import observe, write_mask
 from gnav_env.rules import MAX_SEATS
 
-__all__ = ["OUTCOME", "observe_all", "start", "start_all", "step", "step_all"]
+__all__ = ["OUTCOME", "look", "observe_all", "start", "start_all", "step", "step_all"]
 
 OUTCOME = np.dtype(
     (
@@ -74,7 +74,7 @@ def step(t: Any, r: Any, action: int, max_deals: int, o: Any) -> None:
 
 
 @kernel
-def _look(t: Any, r: Any, o: Any, observation: Any) -> None:
+def look(t: Any, r: Any, o: Any, observation: Any) -> None:
     """The seat to act is in `o`, with what it may do and, in `observation`, what it sees."""
     seat = np.int64(t.to_act)
     o.seat = seat
@@ -88,10 +88,19 @@ def _look(t: Any, r: Any, o: Any, observation: Any) -> None:
 
 @kernel
 def start_all(
-    tables: Any, rules: Any, num_seats: int, seed: int, matches: Any, dealer: int, outcomes: Any, observations: Any
+    tables: Any,
+    rules: Any,
+    rows: Any,
+    num_seats: int,
+    seed: int,
+    matches: Any,
+    dealer: int,
+    outcomes: Any,
+    observations: Any,
 ) -> None:
-    """`start` for each of B tables, table b with match `matches[b]`; outcomes [B], observations [B, F] are written."""
-    for b in range(tables.size):
+    """`start` with match `matches[b]` for each table b of `rows`; its outcome and observation are written."""
+    for row in range(rows.size):
+        b = rows[row]
         start(tables[b], rules[0], num_seats, seed, matches[b], dealer)
         o = outcomes[b]
         o.actor = NOBODY
@@ -101,13 +110,14 @@ def start_all(
         for seat in range(num_seats):
             o.balance[seat] = 0
             o.place[seat] = 0
-        _look(tables[b], rules[0], o, observations[b])
+        look(tables[b], rules[0], o, observations[b])
 
 
 @kernel
 def step_all(
     tables: Any,
     rules: Any,
+    rows: Any,
     actions: Any,
     max_deals: int,
     seed: int,
@@ -116,12 +126,13 @@ def step_all(
     outcomes: Any,
     observations: Any,
 ) -> None:
-    """`step` for each of B tables; outcomes [B] and observations [B, F] are written.
+    """`step` for each table b of `rows` with action `actions[b]`; its outcome and observation are written.
 
     `stride` above 0: a table that has finished at once starts the match numbered so much higher under `seed`.
     With 0 it rests: its seat is NOBODY, its observation zeros, its action is ignored.
     """
-    for b in range(tables.size):
+    for row in range(rows.size):
+        b = rows[row]
         t, r, o = tables[b], rules[0], outcomes[b]
         if t.phase == TURNS:
             step(t, r, np.int64(actions[b]), max_deals, o)
@@ -132,7 +143,7 @@ def step_all(
             o.ended_deal = 0
             o.ended_match = 0
             o.reached_limit = 0
-        _look(t, r, o, observations[b])
+        look(t, r, o, observations[b])
 
 
 @kernel

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gnav_env import chance, engine
 from gnav_env.engine import BETWEEN, EXCHANGE, NOBODY, OVER, STAND, TABLE, TURNS
 from gnav_env.errors import GnavError, IllegalAction
+from gnav_env.observation import num_features, observe, write_mask
 from gnav_env.rules import Rules
 from gnav_env.variants import get_rules
 
@@ -51,10 +52,8 @@ class Table:
     ) -> None:
         self.rules = get_rules(rules)
         self.num_seats = self.rules.check_seats(num_seats)
-        if not 0 <= seed < 2**63:
-            raise GnavError(f"seed must be 0 to 2**63 - 1, not {seed}")
         self._tables: NDArray[Any] = np.zeros(1, TABLE)
-        self.record.shoe = chance.shoe_key(seed, match)
+        self.record.shoe = chance.shoe_key(chance.checked_seed(seed), match)
         if first_dealer is None and self.rules.first_dealer != "random":
             first_dealer = int(self.rules.first_dealer)
         if first_dealer is None:
@@ -223,24 +222,46 @@ class Table:
         aside = [deck[p] for p in range(self.rules.num_cards) if p not in held and p not in stock]
         return [deck[p] for p in held], [deck[p] for p in stock], aside
 
-    def known(self, observer: int) -> dict[int, str]:
-        """What `observer` knows of the cards that seats hold now: seat -> rank, its own included."""
-        seen = np.zeros(self.rules.num_cards, np.bool_)
+    def seen(self, observer: int) -> NDArray[np.bool_]:
+        """Which faces `observer` has seen in this deal, [cards] by deck position; NOBODY: those that are face up."""
         record = self.record
-        seen |= record.face_up[: self.rules.num_cards] != 0
+        seen = record.face_up[: self.rules.num_cards] != 0
+        if observer == NOBODY:
+            return seen
         if record.hand[observer] >= 0:
             seen[observer] = True
         for challenger in range(self.num_seats):
             if record.got[challenger] >= 0 and observer in (challenger, record.asked[challenger]):
                 seen[[record.gave[challenger], record.got[challenger]]] = True
-        hands = self.hands
-        return {seat: hand for seat, hand in enumerate(hands) if hand and seen[record.hand[seat]]}
+        return seen
+
+    def known(self, observer: int) -> dict[int, str]:
+        """What `observer` knows of the cards that seats hold now: seat -> rank, its own included."""
+        seen = self.seen(observer)
+        return {seat: hand for seat, hand in enumerate(self.hands) if hand and seen[self.record.hand[seat]]}
+
+    def observe(self, seat: int) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        """What `seat` sees now, float32 [F], and what it may choose, int8 [A] (see `gnav_env.observation`)."""
+        if not 0 <= seat < self.num_seats:
+            raise GnavError(f"seat must be 0 to {self.num_seats - 1}, not {seat}")
+        observation = np.zeros(num_features(self.num_seats), np.float32)
+        action_mask = np.zeros(engine.NUM_ACTIONS, np.int8)
+        observe(self.record, self._rules_record, seat, observation)
+        write_mask(self.record, self._rules_record, seat, action_mask)
+        return observation, action_mask
+
+    @classmethod
+    def from_record(cls, rules: Rules, record: Any) -> Self:
+        """A table in the state of an engine `record` under `rules`; the record is copied."""
+        table = object.__new__(cls)
+        table.rules, table.num_seats = rules, int(record.num_seats)
+        table._tables = np.zeros(1, TABLE)
+        table._tables[0] = record
+        return table
 
     def copy(self) -> Self:
         """A table in the same state that goes its own way."""
-        other = object.__new__(type(self))
-        other.rules, other.num_seats, other._tables = self.rules, self.num_seats, self._tables.copy()
-        return other
+        return self.from_record(self.rules, self.record)
 
     def _by_seat(self, name: str) -> list[int]:
         return getattr(self.record, name)[: self.num_seats].tolist()

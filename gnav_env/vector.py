@@ -5,7 +5,8 @@
     ((4, 150), (4, 2), (4,))
     >>> tables.step(np.zeros(4, np.int64))
 
-Gymnasium's and SB3's vector environments, with one learning seat a table, stand in learner.py.
+Tables with one learning seat each stand in learner.py, and above it the environments of Gymnasium (single.py) and SB3
+(sb3.py).
 """
 
 from collections.abc import Sequence
@@ -14,11 +15,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_env.engine import TABLE
-from gnav_env.errors import GnavError
+from gnav_env.chance import checked_seed
+from gnav_env.engine import EXCHANGE, NOBODY, STAND, TABLE
+from gnav_env.errors import GnavError, IllegalAction
 from gnav_env.observation import num_features
 from gnav_env.rules import Rules
 from gnav_env.stepping import OUTCOME, observe_all, start_all, step_all
+from gnav_env.table import Table
 from gnav_env.variants import get_rules
 
 __all__ = ["Tables"]
@@ -71,63 +74,85 @@ class Tables:
         self.max_deals = 1 if episode == "deal" else max_deals or self.rules.max_deals(self.num_seats)
         self.num_features = num_features(self.num_seats)
         self._dealer = -1 if self.rules.first_dealer == "random" else int(self.rules.first_dealer)
+        self._all = np.arange(num_tables)
         self._tables: NDArray[Any] = np.zeros(num_tables, TABLE)
         self.reset(seed)
 
     def reset(self, seed: int | None = None, matches: Sequence[int] | NDArray[np.int64] | None = None) -> None:
         """New matches at all tables: those numbered 0 ... B - 1, or `matches` [B], under `seed` (None: as before)."""
         if seed is not None:
-            if not 0 <= seed < 2**63:
-                raise GnavError(f"seed must be 0 to 2**63 - 1, not {seed}")
-            self.seed = seed
-        numbers = np.arange(self.num_tables) if matches is None else np.asarray(matches, np.int64)
+            self.seed = checked_seed(seed)
+        numbers = self._all if matches is None else np.asarray(matches, np.int64)
         if numbers.shape != (self.num_tables,):
             raise GnavError(f"matches must be {self.num_tables} numbers, one a table")
-        outcomes = np.zeros(self.num_tables, OUTCOME)
+        self._outcomes: NDArray[Any] = np.zeros(self.num_tables, OUTCOME)
         self.observation = np.empty((self.num_tables, self.num_features), np.float32)
+        self._start(self._all, numbers)
+
+    def restart_rows(self, rows: NDArray[np.int64]) -> None:
+        """The next match of each table of `rows` [N] has begun, whether or not its last one was finished."""
+        self._outcomes, self.observation = self._outcomes.copy(), self.observation.copy()
+        self._start(rows, self._tables["match"] + self.num_tables)
+
+    def _start(self, rows: NDArray[np.int64], matches: NDArray[np.int64]) -> None:
         start_all(
             self._tables,
             self.rules.compiled,
+            rows,
             self.num_seats,
             self.seed,
-            numbers,
+            matches,
             self._dealer,
-            outcomes,
+            self._outcomes,
             self.observation,
         )
-        self._read(outcomes)
+        self._read()
 
-    def step(self, actions: NDArray[Any]) -> None:
+    def step(self, actions: NDArray[Any], rows: NDArray[np.int64] | None = None) -> None:
         """The seats to act choose `actions` [B], 0 STAND or 1 EXCHANGE; at resting tables they are ignored.
 
+        With `rows` [N] only those tables go on; the others wait (actor -1) and their actions are ignored.
         Raises `GnavError` for an action outside the mask; then nothing has happened at any table.
         """
         actions = np.asarray(actions)
         if actions.shape != (self.num_tables,):
             raise GnavError(f"actions must have shape [{self.num_tables}], not {list(actions.shape)}")
-        is_in_range = (actions == 0) | (actions == 1)
-        if not is_in_range.all():
-            wrong = actions[~is_in_range][0]
-            raise GnavError(f"an action is 0 (STAND) or 1 (EXCHANGE), not {wrong}")
-        actions = actions.astype(np.int64)
-        is_legal = self.action_mask[np.arange(self.num_tables), actions] != 0
-        if not is_legal[self.seat >= 0].all():
-            b = int(np.flatnonzero(~is_legal & (self.seat >= 0))[0])
-            raise GnavError(f"table {b}: seat {self.seat[b]} may not choose {actions[b]}; see action_mask")
-        outcomes = np.empty(self.num_tables, OUTCOME)
-        self.observation = np.empty((self.num_tables, self.num_features), np.float32)
+        if rows is None:
+            rows = self._all
+        self._check(actions[rows], rows)
+        if rows is self._all:
+            self._outcomes = np.empty(self.num_tables, OUTCOME)
+            self.observation = np.empty((self.num_tables, self.num_features), np.float32)
+        else:
+            self._outcomes, self.observation = self._outcomes.copy(), self.observation.copy()
+            self._outcomes["actor"] = NOBODY
+            for name in ("ended_deal", "ended_match", "reached_limit"):
+                self._outcomes[name] = 0
         step_all(
             self._tables,
             self.rules.compiled,
-            actions,
+            rows,
+            actions.astype(np.int64),
             self.max_deals,
             self.seed,
             self.num_tables if self.restart else 0,
             self._dealer,
-            outcomes,
+            self._outcomes,
             self.observation,
         )
-        self._read(outcomes)
+        self._read()
+
+    def _check(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+        """`GnavError` unless each of `rows` may choose its action of `actions` [N]."""
+        seats, masks = self.seat[rows], self.action_mask[rows]
+        is_wrong = (actions != STAND) & (actions != EXCHANGE) & (seats >= 0)
+        if is_wrong.any():
+            raise GnavError(f"an action is 0 (STAND) or 1 (EXCHANGE), not {actions[is_wrong][0]}")
+        is_legal = np.where(actions == EXCHANGE, masks[:, EXCHANGE], masks[:, STAND]) != 0
+        if not is_legal.all() and not is_legal[seats >= 0].all():
+            i = int(np.flatnonzero(~is_legal & (seats >= 0))[0])
+            reason = Table.from_record(self.rules, self._tables[rows[i]]).why_illegal(int(actions[i]))
+            raise IllegalAction(f"table {rows[i]}: {reason}")
 
     def observe(self, seats: NDArray[Any]) -> NDArray[np.float32]:
         """What seat `seats[b]` sees at table b now, float32 [B, F]."""
@@ -140,7 +165,8 @@ class Tables:
         """The engine's records [B] (dtype `engine.TABLE`), alive; not for players' eyes."""
         return self._tables
 
-    def _read(self, outcomes: NDArray[Any]) -> None:
+    def _read(self) -> None:
+        outcomes = self._outcomes
         self.actor: NDArray[np.int8] = outcomes["actor"]
         self.seat: NDArray[np.int8] = outcomes["seat"]
         self.action_mask: NDArray[np.int8] = outcomes["action_mask"]
@@ -149,5 +175,3 @@ class Tables:
         self.reached_limit: NDArray[np.bool_] = outcomes["reached_limit"] != 0
         self.balance: NDArray[np.int16] = outcomes["balance"][:, : self.num_seats]
         self.place: NDArray[np.int8] = outcomes["place"][:, : self.num_seats]
-
-

@@ -80,6 +80,11 @@ class SideBySide:
             wish = EXCHANGE if chooser.random() < eagerness else STAND
             self.act(wish if wish in legal else legal[0])
 
+    def _observers(self) -> list[int]:
+        """The seats whose knowledge is compared at this step: all of a small table, four in turn of a large one."""
+        first = 4 * len(self.story)
+        return sorted({(first + i) % self.num_seats for i in range(6 if self.num_seats <= 6 else 4)})
+
     def _oracle_view(self) -> dict[str, Any]:
         oracle = self.oracle
         hands, stock, aside = oracle.zones()
@@ -98,7 +103,7 @@ class SideBySide:
             "sit_out": oracle.sit_out,
             "places": oracle.places,
             "knocks": oracle.knocks,
-            "known": [oracle.knows(seat) for seat in range(self.num_seats)],
+            "known": {seat: oracle.knows(seat) for seat in self._observers()},
         }
 
     def _engine_view(self) -> dict[str, Any]:
@@ -119,7 +124,7 @@ class SideBySide:
             "sit_out": sorted(table.sit_out),
             "places": list(table.places),
             "knocks": sorted(table.knocks),
-            "known": [table.known(seat) for seat in range(self.num_seats)],
+            "known": {seat: table.known(seat) for seat in self._observers()},
         }
 
 

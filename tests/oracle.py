@@ -298,13 +298,14 @@ class Oracle:
             self.sit_out = sitting_out
 
     def _play_off(self, fallen: list[int]) -> None:
-        """The seats that fell at this showdown get a life back and stay in."""
+        """The seats that fell at this showdown get a life back and stay in; the pool pays as long as it can.
+
+        Where losses go to the pool, it can: each of these seats has just paid it at least one life.
+        """
+        assert self.rules.loss_to == "none" or self.pool >= len(fallen)
         for seat in fallen:
-            if self.rules.loss_to == "none":
-                self.lives[seat] = 1
-            elif self.pool > 0:
-                self.lives[seat] = 1
-                self.pool -= 1
+            self.lives[seat] = 1
+            self.pool = max(0, self.pool - 1)
             self.places[seat] = 0
 
     def _ends_with_one_seat(self) -> bool:

@@ -1,0 +1,49 @@
+"""The `gnav` command: it puts the commands together and turns our errors into sentences.
+
+Each command stands in a file of commands/. They import what is heavy only when they run, so that `gnav --help` is quick.
+"""
+
+import os
+import sys
+
+import typer
+
+from gnav_agents.commands.agents import agents
+from gnav_agents.commands.observation import observation
+from gnav_agents.commands.play import play
+from gnav_agents.commands.replay import replay
+from gnav_agents.commands.tournament import tournament
+from gnav_agents.commands.train import train
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="gnav",
+    help="Gnav, a card game of exchange and bluff: train bots, rank them, play against them.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+for command in (train, tournament, play, replay, agents, observation):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line. Errors about input end with exit code 2 and a sentence, Ctrl-C with 130."""
+    from gnav_env.errors import GnavError
+
+    try:
+        app()
+    except (GnavError, OSError) as error:
+        if os.environ.get("GNAV_TRACEBACK"):
+            raise
+        print(f"gnav: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("gnav: interrupted", file=sys.stderr)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

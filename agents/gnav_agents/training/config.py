@@ -1,0 +1,235 @@
+"""What a training run is told: a YAML file, checked, with `--set` on top. Every mistake is reported with its place."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from gnav_env._yaml import line_of, nearest, read_yaml
+from gnav_env.errors import GnavError, YamlError
+
+__all__ = ["LeagueConfig", "PpoConfig", "TrainConfig", "read_config", "to_yaml"]
+
+
+class Section(BaseModel):
+    """A part of the file: frozen, and strange keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class NetworkConfig(Section):
+    """The policy's network; the value function has one of the same size."""
+
+    hidden: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = (64, 64)
+    """Sizes of the hidden layers."""
+
+
+class PpoConfig(Section):
+    """How Stable-Baselines3's MaskablePPO learns from the decisions collected."""
+
+    learning_rate: float = Field(1e-3, gt=0, le=1)
+    """At the start; it falls linearly to `final_learning_rate` at the last decision."""
+    final_learning_rate: float = Field(0.0, ge=0, le=1)
+    decisions_per_update: int = Field(65_536, ge=16, le=2**24)
+    batch_size: int = Field(8_192, ge=2, le=2**24)
+    epochs: int = Field(2, ge=1, le=100)
+    clip: float = Field(0.2, gt=0, le=10)
+    entropy: float = Field(0.001, ge=0, le=10)
+    """Weight of the policy's entropy."""
+    value: float = Field(0.5, ge=0, le=100)
+    """Weight of the value function's error."""
+    max_grad_norm: float = Field(0.5, gt=0)
+
+    @model_validator(mode="after")
+    def _check_batch(self) -> "PpoConfig":
+        if self.batch_size > self.decisions_per_update:
+            raise ValueError(
+                f"batch_size must be at most decisions_per_update ({self.decisions_per_update}), not {self.batch_size}"
+            )
+        return self
+
+
+class LeagueConfig(Section):
+    """Who sits at the tables: `mirror`, `snapshots` and `anchors` are parts of the tables, in proportion."""
+
+    mirror: float = Field(1.0, ge=0)
+    """Tables at which every seat learns."""
+    snapshots: float = Field(1.0, ge=0)
+    """Tables at which some seats are past selves."""
+    anchors: float = Field(0.0, ge=0)
+    """Tables at which some seats are agents that do not change."""
+    agents: tuple[str, ...] = ()
+    """The anchors, by name."""
+    opponents: float = Field(0.5, gt=0, lt=1)
+    """Share of the seats that opponents have at the tables where there are any."""
+    snapshot_every: int = Field(250_000, ge=1)
+    """Decisions between two snapshots."""
+    keep: int = Field(8, ge=1, le=100)
+    """Snapshots in the league; a new one takes the place of the oldest."""
+    focus: float = Field(1.0, ge=0, le=10)
+    """How much opponents that the learner does not outlive are preferred; 0: all alike."""
+
+    @model_validator(mode="after")
+    def _check_parts(self) -> "LeagueConfig":
+        if self.mirror + self.snapshots + self.anchors <= 0:
+            raise ValueError("one of mirror, snapshots and anchors must be above 0")
+        if self.anchors > 0 and not self.agents:
+            raise ValueError("anchors above 0 need names in agents, for example agents: [tips]")
+        return self
+
+
+class EvaluationConfig(Section):
+    """How progress is measured: the same cards against the same population, again and again."""
+
+    every: int = Field(1_000_000, ge=1)
+    """Decisions between two evaluations."""
+    opponents: tuple[str, ...] = Field(("uniform", "threshold:VII", "tips"), min_length=1)
+    matches: int = Field(1_200, ge=1, le=1_000_000)
+    """Matches of an evaluation, rounded up so that each shoe is played from every seat."""
+    seed: int = Field(1, ge=0, lt=2**63)
+
+
+class CheckpointConfig(Section):
+    """How often a run can be picked up again."""
+
+    every: int = Field(1_000_000, ge=1)
+    """Decisions between two checkpoints."""
+    keep: int = Field(2, ge=1, le=1000)
+    """Checkpoints that stay."""
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+class TrainConfig(Section):
+    """A whole training run."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    """The run's folder is runs/NAME, unless --out says otherwise."""
+    rules: str = "pagat"
+    """Name of a ruleset, or path of a YAML file."""
+    seats: Annotated[tuple[int, ...], BeforeValidator(_as_list), Field(min_length=1)] = (6,)
+    """Seats at the tables; several numbers train one agent on tables of each size."""
+    objective: Literal["deal"] = "deal"
+    """What is learned: `deal` is to lose few lives in each deal."""
+    seed: int = Field(0, ge=0, lt=2**63)
+    total_decisions: int = Field(ge=1)
+    """Decisions of learning seats after which the run is finished."""
+    tables: int = Field(1_024, ge=1, le=2**20)
+    """Tables that are played at once, of all sizes together."""
+    threads: int = Field(1, ge=1, le=256)
+    """Threads of torch; more than one is slower on a machine that has other work."""
+    network: NetworkConfig = NetworkConfig()
+    ppo: PpoConfig = PpoConfig()
+    league: LeagueConfig = LeagueConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    checkpoint: CheckpointConfig = CheckpointConfig()
+
+    @field_validator("seats")
+    @classmethod
+    def _check_seats(cls, seats: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seats)) != len(seats):
+            raise ValueError(f"each number of seats once, not {list(seats)}")
+        return tuple(sorted(seats))
+
+    @model_validator(mode="after")
+    def _check_tables(self) -> "TrainConfig":
+        if self.tables < len(self.seats):
+            raise ValueError(f"tables must be {len(self.seats)} or more, one for each number of seats")
+        return self
+
+
+def read_config(path: str | Path, overrides: Sequence[str] = (), *, seed: int | None = None) -> TrainConfig:
+    """The run described in the YAML file at `path`, changed by `overrides` ("ppo.epochs=3") and `seed`.
+
+    Raises `YamlError` that names file and line, or the override, and what would have been right.
+    """
+    data = read_yaml(path)
+    origins: dict[tuple[str, ...], str] = {}
+    for override in overrides:
+        keys, value = _read_override(override)
+        _put(data, keys, value, f"--set {override}")
+        origins[keys] = f"--set {override}"
+    if seed is not None:
+        data["seed"] = seed
+        origins["seed",] = f"--seed {seed}"
+    try:
+        return TrainConfig.model_validate(_plain(data))
+    except ValidationError as error:
+        raise YamlError(_sentence(error.errors()[0], data, path, origins)) from None
+
+
+def to_yaml(config: TrainConfig) -> str:
+    """The whole config as YAML, defaults included; `read_config` reads it back."""
+    from io import StringIO
+
+    from ruamel.yaml import YAML
+
+    writer = YAML()
+    writer.default_flow_style = None
+    text = StringIO()
+    writer.dump(config.model_dump(mode="json"), text)
+    return text.getvalue()
+
+
+def _read_override(override: str) -> tuple[tuple[str, ...], Any]:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    name, sign, text = override.partition("=")
+    keys = tuple(name.strip().split("."))
+    if not sign or not all(keys):
+        raise GnavError(f"--set {override}: write KEY=VALUE, for example --set ppo.epochs=3")
+    try:
+        return keys, YAML(typ="safe", pure=True).load(text)
+    except YAMLError:
+        raise GnavError(f"--set {override}: the value is not YAML") from None
+
+
+def _put(data: Any, keys: tuple[str, ...], value: Any, origin: str) -> None:
+    for i, key in enumerate(keys[:-1]):
+        if data.get(key) is None:
+            data[key] = {}
+        data = data[key]
+        if not isinstance(data, dict):
+            raise GnavError(f"{origin}: {'.'.join(keys[: i + 1])} is a value, not a section")
+    data[keys[-1]] = value
+
+
+def _plain(data: Any) -> Any:
+    """`data` without ruamel's types; an empty section counts as left out."""
+    if isinstance(data, Mapping):
+        return {str(key): _plain(value) for key, value in data.items() if value is not None}
+    if isinstance(data, list):
+        return [_plain(value) for value in data]
+    return data
+
+
+def _sentence(
+    error: Any, data: Any, path: str | Path, origins: Mapping[tuple[str, ...], str]
+) -> str:
+    """Where the mistake is, and what would be right."""
+    keys: tuple[Any, ...] = error["loc"]
+    name = ".".join(str(key) for key in keys)
+    origin = next((text for at, text in origins.items() if at == keys[: len(at)]), None)
+    line = line_of(data, keys)
+    where = origin or (f"{path}:{line}" if line else f"{path}")
+    if error["type"] == "extra_forbidden":
+        known = _keys_at(keys[:-1])
+        return f"{where}: unknown key {name!r}{nearest(str(keys[-1]), known)}; the keys are {', '.join(known)}"
+    if error["type"] == "missing":
+        return f"{where}: the key {name!r} is missing"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    if error["type"] == "value_error":
+        return f"{where}: {name + ': ' if name else ''}{message}"
+    return f"{where}: {name} is {error['input']!r}: {message[:1].lower()}{message[1:]}"
+
+
+def _keys_at(keys: Iterable[Any]) -> list[str]:
+    """The keys of the section at `keys`."""
+    section: Any = TrainConfig
+    for key in keys:
+        section = section.model_fields[key].annotation
+    return list(section.model_fields)

@@ -1,0 +1,323 @@
+"""A table in words: where each seat stands (`SeatView`), and what a deal or an action has caused (`Narrator`).
+
+Notation, pictures and the terminal all say things with the sentences made here. A sentence shows the faces that its
+observer has seen and no others.
+
+    >>> from gnav_env.table import Table
+    >>> table = Table("pagat", num_seats=4, first_dealer=3)
+    >>> table.deal(["2", "9", "house", "5", "cat"])
+    >>> table.act(1)
+    >>> before = table.copy()
+    >>> table.act(1)
+    >>> Narrator().act(before, table)[0]
+    'seat 1 asks seat 2 (House: goes on), seat 3 (trade: II for V)'
+    >>> Narrator(observer=NOBODY).act(before, table)[0]
+    'seat 1 asks seat 2 (House: goes on), seat 3 (trade)'
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnav_env.cards import Language, display_name
+from gnav_env.engine import BETWEEN, DREW, FAILED, NOBODY, NOT_ACTED, REFUSED, STOCK, STOOD, TRADED, TURNS
+from gnav_env.errors import GnavError
+from gnav_env.rules import Effect
+from gnav_env.table import Table
+
+__all__ = ["Narrator", "SeatView", "cards_at_showdown", "lives_in_words", "standing", "view_seats"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeatView:
+    """What an observer sees of one seat."""
+
+    seat: int
+    lives: int
+    rank: str | None
+    """The rank of its card, None if the observer does not know it or the seat has none."""
+    has_card: bool
+    turn: str
+    """How its turn in this deal went, in a few words; empty while it has not acted."""
+    answered: str
+    """With what card it has answered a challenge in this deal (``?`` if that was not spoken), empty if it has not."""
+    place: int
+    """Finishing place, 0 while in the match."""
+    is_dealer: bool
+    is_to_act: bool
+    has_knocked: bool
+    is_loser: bool
+    """It lost the showdown that has just been."""
+    sits_out: bool
+    """It misses this deal or, between deals, the coming one."""
+
+
+def view_seats(table: Table, observer: int | None = None, language: Language = "english") -> list[SeatView]:
+    """What `observer` sees of each seat; None: all faces, NOBODY: only those that are face up."""
+    record = table.record
+    hands = table.hands
+    known = dict(enumerate(hands)) if observer is None else table.known(_checked(table, observer))
+    is_between = record.phase == BETWEEN
+    return [
+        SeatView(
+            seat=seat,
+            lives=int(record.lives[seat]),
+            rank=known.get(seat),
+            has_card=hands[seat] is not None,
+            turn=_turn_in_words(table, seat),
+            answered=_answered(table, seat, language),
+            place=int(record.place[seat]),
+            is_dealer=seat == table.dealer,
+            is_to_act=seat == table.to_act,
+            has_knocked=bool(record.knocked[seat]),
+            is_loser=bool(record.loser[seat]),
+            sits_out=bool(record.sits_out[seat])
+            or (hands[seat] is None and record.lives[seat] > 0 and table.deals > 0 and not is_between),
+        )
+        for seat in range(table.num_seats)
+    ]
+
+
+def lives_in_words(table: Table, seat: int) -> str:
+    """The lives of `seat` as the rules show them: tokens held, letters of GNAV lost, or strokes got.
+
+    >>> lives_in_words(Table("pagat", 4), 0), lives_in_words(Table("letters", 4, lives=[2, 4, 4, 4]), 0)
+    ('●●●', 'GN··')
+    """
+    lives, start = int(table.record.lives[seat]), table.rules.lives
+    lost = max(0, start - lives)
+    if max(lives, start) > 6:
+        return f"{lives}"
+    if table.rules.display == "letters" and start == 4:
+        return "GNAV"[:lost] + "·" * (4 - lost)
+    if table.rules.display == "tokens":
+        return "●" * lives + "○" * lost
+    return "|" * lost + "·" * (start - lost)
+
+
+def standing(table: Table) -> str:
+    """How the match stands: the lives of all seats, or the places once it is over."""
+    if table.is_over:
+        places = sorted(range(table.num_seats), key=lambda seat: table.places[seat])
+        return ", ".join(f"{table.places[seat]}. seat {seat}" for seat in places)
+    lives = [f"seat {seat} {num}" for seat, num in enumerate(table.lives) if num > 0]
+    return f"after {_count(table.deals, 'deal', 'deals')}, lives: " + ", ".join(lives)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Narrator:
+    """Tells what happens, as far as `observer` may see it: a seat, None for all faces, NOBODY for what is public."""
+
+    observer: int | None = None
+    says_you: bool = False
+    """Whether the observer is called you."""
+    language: Language = "english"
+    """Of the names of the cards."""
+
+    def deal(self, table: Table) -> list[str]:
+        """What is said when the deal has just been dealt: who deals, who knocks."""
+        seen = self._seen(table)
+        said = [f"deal {table.deals}: {self._does(table.dealer, 'deals')}"]
+        for seat in table.knocks:
+            face = self._face(table, seat, seen)
+            said.append(self._does(seat, "knocks") + (f" ({face})" if face else ""))
+        return said
+
+    def act(self, before: Table, after: Table) -> list[str]:
+        """What the seat to act in `before` has done, as one sentence; then, if the deal has ended, how."""
+        return [self.action(before, after), *self.ending(before, after)]
+
+    def action(self, before: Table, after: Table) -> str:
+        """The action of the seat to act in `before`, with what the cards answered."""
+        seat = before.to_act
+        if seat is None:
+            raise GnavError("no seat was to act before: give the tables right before and after an action")
+        record = after.record
+        seen = self._seen(before)
+        if record.turn[seat] == STOOD:
+            face = self._face(before, before.record.hand[seat], seen)
+            said = self._does(seat, "stands") + (f" with {face}" if face else "")
+        else:
+            path = list(_path(before, after, seat))
+            self._see_path(before, after, seat, path, seen)
+            met = [
+                f"{self._who(holder)} ({self._answer(before, after, seat, holder, position, seen)})"
+                for holder, position in path
+            ]
+            if record.turn[seat] == FAILED:
+                met.append("the stock (empty)")
+            said = self._does(seat, "asks") + " " + ", ".join(met)
+        if _lives_at_showdown(before, after, seat) == 0:
+            said += f"; {self._does(seat, 'is')} out, place {record.place[seat]}"
+        return said
+
+    def ending(self, before: Table, after: Table) -> list[str]:
+        """How the deal has ended: the showdown, who loses, who is out; [] while it goes on."""
+        if after.record.phase == TURNS or before.record.phase != TURNS:
+            return []
+        said: list[str] = []
+        cards = cards_at_showdown(before, after)
+        if cards:
+            said += self._showdown(before, after, cards)
+        if after.is_over:
+            winners = [self._who(seat) for seat in after.winners]
+            if len(winners) == 1:
+                said.append(self._does(after.winners[0], "wins") + " the match")
+            else:
+                said.append(f"{_list(winners)} share the match")
+            if after.pool:
+                said[-1] += f" and the pool of {after.pool}"
+        return said
+
+    def _showdown(self, before: Table, after: Table, cards: Sequence[str | None]) -> list[str]:
+        faces = {seat: display_name(rank, self.language) for seat, rank in enumerate(cards) if rank}
+        said = ["showdown: " + ", ".join(f"{self._who(seat)} {face}" for seat, face in faces.items())]
+        paid = {seat: after.lost[seat] - int(after.record.fined[seat]) for seat in after.losers}
+        said += [f"{self._does(seat, 'loses')} {_count(n, 'life', 'lives')} with {faces[seat]}" for seat, n in paid.items()]
+        if not paid:
+            said.append("nobody loses")
+        fallen = [seat for seat in after.losers if _lives_at_showdown(before, after, seat) == paid[seat]]
+        revived = [seat for seat in fallen if after.lives[seat] > 0]
+        if revived:
+            said.append(f"{_list([self._who(seat) for seat in revived])} fall together and play off with a life each")
+        said += [
+            f"{self._does(seat, 'is')} out, place {after.places[seat]}" for seat in fallen if seat not in revived
+        ]
+        said += [f"{self._does(seat, 'sits')} out the next deal" for seat in after.sit_out]
+        return said
+
+    def _answer(
+        self, before: Table, after: Table, seat: int, holder: int, position: int, seen: NDArray[np.bool_]
+    ) -> str:
+        """What the card at `position` did when `seat` met it."""
+        record = after.record
+        effect = _effect(before, holder, position)
+        face = self._face(before, position, seen)
+        if effect.redirect:
+            return f"{face}: goes on" if face else "goes on"
+        if not effect.refuse:
+            word = "draw" if holder == STOCK else "trade"
+            given = self._face(before, before.record.hand[seat], seen)
+            return f"{word}: {given or '?'} for {face or '?'}" if given or face else word
+        said = [f"{face}: refused" if face else "refused"]
+        fine = int(record.fined[seat]) - int(before.record.fined[seat])
+        if fine:
+            is_holders = holder >= 0 and record.gained[holder] > before.record.gained[holder]
+            pays = "you pay" if self._is_you(seat) else "pays"
+            said.append(f"{pays} {fine}" + (f" to {self._who(holder)}" if is_holders else ""))
+        if effect.undo == "all":
+            said.append("trades undone")
+        if effect.stop:
+            said.append("the deal stops")
+        return ", ".join(said)
+
+    def _see_path(
+        self, before: Table, after: Table, seat: int, path: Sequence[tuple[int, int]], seen: NDArray[np.bool_]
+    ) -> None:
+        """`seen` has the faces too that this challenge shows to the observer."""
+        for holder, position in path:
+            effect = _effect(before, holder, position)
+            trades = not (effect.redirect or effect.refuse)
+            if trades and self.observer in (seat, holder):
+                seen[[position, before.record.hand[seat]]] = True
+            elif not trades and after.record.face_up[position]:
+                seen[position] = True
+
+    def _seen(self, table: Table) -> NDArray[np.bool_]:
+        if self.observer is None:
+            return np.ones(table.rules.num_cards, np.bool_)
+        return table.seen(_checked(table, self.observer))
+
+    def _face(self, table: Table, position: int, seen: NDArray[np.bool_]) -> str:
+        """The name of the card at a deck position, empty if it is not seen."""
+        return display_name(table.rules.ranks[table.record.deck[position]], self.language) if seen[position] else ""
+
+    def _is_you(self, seat: int) -> bool:
+        return self.says_you and seat == self.observer
+
+    def _who(self, seat: int) -> str:
+        if seat == STOCK:
+            return "the stock"
+        return "you" if self._is_you(seat) else f"seat {seat}"
+
+    def _does(self, seat: int, verb: str) -> str:
+        """Subject and verb, the verb given in the third person."""
+        if self._is_you(seat):
+            verb = "are" if verb == "is" else verb.removesuffix("s")
+        return f"{self._who(seat)} {verb}"
+
+
+def _path(before: Table, after: Table, challenger: int) -> Iterator[tuple[int, int]]:
+    """The holders (seats, then STOCK) and deck positions of the cards that a challenge has met, in order."""
+    end = int(after.record.asked[challenger])
+    hand = before.record.hand
+    seat = challenger
+    while seat != before.dealer:
+        seat = (seat + 1) % before.num_seats
+        if hand[seat] >= 0:
+            yield seat, int(hand[seat])
+            if seat == end:
+                return
+    for position in range(before.num_seats + before.record.drawn, before.num_seats + after.record.drawn):
+        yield STOCK, position
+
+
+def _effect(table: Table, holder: int, position: int) -> Effect:
+    return table.rules.effect(table.rules.ranks[table.record.deck[position]], from_stock=holder == STOCK)
+
+
+def cards_at_showdown(before: Table, after: Table) -> list[str | None]:
+    """The cards by seat that were compared when the last action ended the deal, None for a seat without a live one.
+
+    [] if there was no showdown: the deal goes on, or a fine has ended the match.
+    """
+    num_left = sum(lives > 0 for lives in after.lives)
+    if after.record.phase == TURNS or (after.is_over and num_left == 1 and not after.losers):
+        return []
+    return [
+        hand if hand and _lives_at_showdown(before, after, seat) else None for seat, hand in enumerate(after.hands)
+    ]
+
+
+def _lives_at_showdown(before: Table, after: Table, seat: int) -> int:
+    """The lives of `seat` when the cards were compared, all fines of the last action paid."""
+    fined = int(after.record.fined[seat]) - int(before.record.fined[seat])
+    gained = int(after.record.gained[seat]) - int(before.record.gained[seat])
+    return before.lives[seat] - fined + gained
+
+
+def _turn_in_words(table: Table, seat: int) -> str:
+    asked = int(table.record.asked[seat])
+    whom = "the stock" if asked == STOCK else f"seat {asked}"
+    return {
+        NOT_ACTED: "",
+        STOOD: "stood",
+        TRADED: f"traded with {whom}",
+        DREW: "drew from the stock",
+        REFUSED: f"refused by {whom}",
+        FAILED: "found no card",
+    }[int(table.record.turn[seat])]
+
+
+def _answered(table: Table, seat: int, language: Language) -> str:
+    revealed = int(table.record.revealed[seat])
+    if revealed:
+        return display_name(table.rules.ranks[revealed - 1], language)
+    return "?" if table.record.answers[seat] else ""
+
+
+def _checked(table: Table, observer: int) -> int:
+    if not NOBODY <= observer < table.num_seats:
+        raise GnavError(f"observer must be a seat, 0 to {table.num_seats - 1}, {NOBODY} (public) or None (all), not {observer}")
+    return observer
+
+
+def _list(names: Sequence[str]) -> str:
+    """``seat 1, seat 2 and seat 3``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
