@@ -36,6 +36,7 @@ __all__ = [
     "NUM_ACTIONS",
     "OVER",
     "REFUSED",
+    "SEAT",
     "STAND",
     "STOCK",
     "STOOD",
@@ -49,6 +50,7 @@ __all__ = [
     "can_stand",
     "cards_needed",
     "hand_rank",
+    "holds",
     "num_winners",
 ]
 
@@ -64,47 +66,71 @@ NOT_ACTED, STOOD, TRADED, DREW, REFUSED, FAILED = 0, 1, 2, 3, 4, 5
 NOBODY, STOCK = -1, -2
 """Instead of a seat: none, and the stock."""
 
-_SEATS, _CARDS = (MAX_SEATS,), (MAX_CARDS,)
+SEAT = np.dtype(
+    (
+        np.record,
+        [
+            ("lives", np.int16),
+            ("place", np.int8),  # 0 while in the match; seats that fall together share the best place
+            ("sits_out", np.int8),  # in BETWEEN: misses the coming deal
+            # the deal
+            ("fined", np.int16),  # lives paid in fines
+            ("lost", np.int16),  # lives paid in all
+            ("gained", np.int16),  # lives received from fines
+            ("hand", np.int8),  # position held; NOBODY: not in this deal
+            ("turn", np.int8),  # NOT_ACTED ... FAILED
+            ("asked", np.int8),  # of a challenger: the seat whose card ended the challenge, or STOCK, NOBODY
+            ("gave", np.int8),  # of a challenger who traded or drew: position given, NOBODY without
+            ("got", np.int8),  # ... and position taken
+            ("answers", np.int8),  # effect bits with which the seat's cards have answered
+            ("revealed", np.int8),  # 1 + the rank with which the seat last answered, 0 if none or not spoken
+            ("knocked", np.int8),
+            ("loser", np.int8),  # 1: lost at the showdown
+            ("seen", np.int64, (2,)),  # positions whose faces the seat has seen, a set of bits (see `holds`)
+        ],
+    )
+)
+"""What a table keeps of each seat. Side by side, since a deal looks at all of a seat at once."""
 
 TABLE = np.dtype(
     (
         np.record,
         [
-            # the match
             ("shoe", np.uint64),  # key of the match's decks in chance.py
             ("match", np.int64),  # number of the match under its seed
             ("deals", np.int32),  # deals begun
+            ("pool", np.int16),
             ("num_seats", np.int8),
             ("dealer", np.int8),
             ("phase", np.int8),
-            ("pool", np.int16),
-            ("lives", np.int16, _SEATS),
-            ("place", np.int8, _SEATS),  # 0 while in the match; seats that fall together share the best place
-            ("sits_out", np.int8, _SEATS),  # in BETWEEN: misses the coming deal
             # the deal; stays to be looked at until the next one begins
             ("to_act", np.int8),  # the seat to act, or NOBODY
             ("drawn", np.int8),  # cards turned from the stock
             ("undone", np.int8),  # times that the trades were undone
             ("stopped", np.int8),  # 1: a card ended the turns
-            ("deck", np.int8, _CARDS),  # rank by position
-            ("face_up", np.int8, _CARDS),  # by position: 1 if its face is public
-            ("moved", np.int8, _CARDS),  # by position: 1 if it has been traded or drawn in this deal, undone or not
-            ("hand", np.int8, _SEATS),  # position held; NOBODY: not in this deal
-            ("turn", np.int8, _SEATS),  # NOT_ACTED ... FAILED
-            ("asked", np.int8, _SEATS),  # by challenger: the seat whose card ended the challenge, or STOCK, NOBODY
-            ("gave", np.int8, _SEATS),  # by challenger who traded or drew: position given, NOBODY without
-            ("got", np.int8, _SEATS),  # ... and position taken
-            ("answers", np.int8, _SEATS),  # effect bits with which the seat's cards have answered
-            ("revealed", np.int8, _SEATS),  # 1 + the rank with which the seat last answered, 0 if none or not spoken
-            ("knocked", np.int8, _SEATS),
-            ("fined", np.int16, _SEATS),  # lives paid in fines in this deal
-            ("lost", np.int16, _SEATS),  # lives paid in all in this deal
-            ("gained", np.int16, _SEATS),  # lives received from fines in this deal
-            ("loser", np.int8, _SEATS),  # 1: lost at the showdown
+            ("face_up", np.int64, (2,)),  # positions whose faces are public, a set of bits
+            ("moved", np.int64, (2,)),  # positions that have been traded or drawn, undone or not, a set of bits
+            ("deck", np.int8, (MAX_CARDS,)),  # rank by position
+            ("seats", SEAT, (MAX_SEATS,)),
         ],
     )
 )
 """The whole state of a match. int8 holds seats (below 40), positions (below 84) and flags."""
+
+
+@kernel
+def holds(bits: Any, position: int) -> bool:
+    """True if `position` is in the set `bits`, int64 [2]: 42 positions in each."""
+    return (bits[position // 42] >> (position % 42)) & 1 != 0
+
+
+@kernel
+def _mark(bits: Any, position: int) -> None:
+    """`position` is in the set `bits`, int64 [2]."""
+    if position < 42:
+        bits[0] |= np.int64(1) << position
+    else:
+        bits[1] |= np.int64(1) << (position - 42)
 
 
 @kernel
@@ -129,30 +155,29 @@ def begin_match(t: Any, r: Any, num_seats: int, dealer: int) -> None:
     t.drawn = 0
     t.undone = 0
     t.stopped = 0
-    for position in range(r.num_cards):
-        t.face_up[position] = 0
-        t.moved[position] = 0
     for seat in range(num_seats):
-        t.lives[seat] = r.lives
-        t.place[seat] = 0
-        t.sits_out[seat] = 0
+        t.seats[seat].lives = r.lives
+        t.seats[seat].place = 0
+        t.seats[seat].sits_out = 0
         _clear_seat(t, seat)
 
 
 @kernel
 def _clear_seat(t: Any, seat: int) -> None:
-    t.hand[seat] = NOBODY
-    t.turn[seat] = NOT_ACTED
-    t.asked[seat] = NOBODY
-    t.gave[seat] = NOBODY
-    t.got[seat] = NOBODY
-    t.answers[seat] = 0
-    t.revealed[seat] = 0
-    t.knocked[seat] = 0
-    t.fined[seat] = 0
-    t.lost[seat] = 0
-    t.gained[seat] = 0
-    t.loser[seat] = 0
+    t.seats[seat].hand = NOBODY
+    t.seats[seat].turn = NOT_ACTED
+    t.seats[seat].asked = NOBODY
+    t.seats[seat].gave = NOBODY
+    t.seats[seat].got = NOBODY
+    t.seats[seat].answers = 0
+    t.seats[seat].revealed = 0
+    t.seats[seat].knocked = 0
+    t.seats[seat].fined = 0
+    t.seats[seat].lost = 0
+    t.seats[seat].gained = 0
+    t.seats[seat].loser = 0
+    t.seats[seat].seen[0] = 0
+    t.seats[seat].seen[1] = 0
 
 
 @kernel
@@ -165,32 +190,34 @@ def begin_deal(t: Any, r: Any) -> None:
             dealer += 1
             if dealer == num_seats:
                 dealer = 0
-            if t.lives[dealer] > 0 and t.sits_out[dealer] == 0:
+            if t.seats[dealer].lives > 0 and t.seats[dealer].sits_out == 0:
                 break
         t.dealer = dealer
     t.deals += 1
-    for position in range(num_seats + t.drawn):  # the cards that the last deal used
-        t.face_up[position] = 0
-        t.moved[position] = 0
+    for half in range(2):
+        t.face_up[half] = 0
+        t.moved[half] = 0
     t.phase = TURNS
     t.drawn = 0
     t.undone = 0
     t.stopped = 0
     for seat in range(num_seats):
         _clear_seat(t, seat)
-        if t.lives[seat] > 0 and t.sits_out[seat] == 0:
-            t.hand[seat] = seat
+        if t.seats[seat].lives > 0 and t.seats[seat].sits_out == 0:
+            t.seats[seat].hand = seat
+            _mark(t.seats[seat].seen, seat)
             if r.knocks and r.special[t.deck[seat]]:
-                t.knocked[seat] = 1
-                t.face_up[seat] = r.knock_tells
-        t.sits_out[seat] = 0
+                t.seats[seat].knocked = 1
+                if r.knock_tells:
+                    _mark(t.face_up, seat)
+        t.seats[seat].sits_out = 0
     t.to_act = _next_seat(t, np.int64(t.dealer))
 
 
 @kernel
 def hand_rank(t: Any, seat: int) -> int:
     """The rank of the card that `seat` holds."""
-    return np.int64(t.deck[t.hand[seat]])
+    return np.int64(t.deck[t.seats[seat].hand])
 
 
 @kernel
@@ -201,7 +228,7 @@ def _next_seat(t: Any, seat: int) -> int:
         seat += 1
         if seat == num_seats:
             seat = 0
-        if t.hand[seat] >= 0:
+        if t.seats[seat].hand >= 0:
             break
     return seat
 
@@ -214,7 +241,7 @@ def _advance(t: Any, r: Any) -> None:
         if seat == t.dealer:
             break
         seat = _next_seat(t, seat)
-        if t.lives[seat] > 0 and t.turn[seat] == NOT_ACTED and not (r.skips and t.answers[seat]):
+        if t.seats[seat].lives > 0 and t.seats[seat].turn == NOT_ACTED and not (r.skips and t.seats[seat].answers):
             t.to_act = seat
             return
     t.to_act = NOBODY
@@ -242,7 +269,7 @@ def act(t: Any, r: Any, action: int) -> None:
     """The seat to act has chosen `action`, and all that follows has happened, up to the next choice or deck."""
     seat = np.int64(t.to_act)
     if action == STAND:
-        t.turn[seat] = STOOD
+        t.seats[seat].turn = STOOD
     else:
         _exchange(t, r, seat)
     if t.phase == TURNS:
@@ -265,19 +292,20 @@ def _exchange(t: Any, r: Any, challenger: int) -> None:
         rank = hand_rank(t, seat)
         effect = np.int64(r.asked[rank])
         if effect == 0:
-            t.turn[challenger] = TRADED
-            t.asked[challenger] = seat
-            _trade(t, challenger, np.int64(t.hand[seat]))
-            t.hand[seat] = t.gave[challenger]
+            t.seats[challenger].turn = TRADED
+            t.seats[challenger].asked = seat
+            _trade(t, challenger, np.int64(t.seats[seat].hand))
+            t.seats[seat].hand = t.seats[challenger].gave
+            _mark(t.seats[seat].seen, np.int64(t.seats[seat].hand))
             return
-        t.answers[seat] |= effect
+        t.seats[seat].answers |= effect
         if r.spoken:
-            t.revealed[seat] = rank + 1
-            t.face_up[t.hand[seat]] = 1
+            t.seats[seat].revealed = rank + 1
+            _mark(t.face_up, np.int64(t.seats[seat].hand))
         if effect != REDIRECTS:
             _answer(t, r, challenger, seat, effect, np.int64(r.asked_fine[rank]))
             return
-    t.asked[challenger] = STOCK
+    t.seats[challenger].asked = STOCK
     for _ in range(np.int64(r.num_cards)):
         position = np.int64(t.num_seats) + t.drawn
         if position >= r.num_cards:
@@ -286,36 +314,37 @@ def _exchange(t: Any, r: Any, challenger: int) -> None:
         rank = np.int64(t.deck[position])
         effect = np.int64(r.turned[rank])
         if effect == 0:
-            t.turn[challenger] = DREW
+            t.seats[challenger].turn = DREW
             _trade(t, challenger, position)
             return
-        t.face_up[position] = 1
+        _mark(t.face_up, position)
         if effect != REDIRECTS:
             _answer(t, r, challenger, STOCK, effect, np.int64(r.turned_fine[rank]))
             return
-    t.turn[challenger] = FAILED
+    t.seats[challenger].turn = FAILED
 
 
 @kernel
 def _trade(t: Any, challenger: int, position: int) -> None:
     """`challenger` holds the card at `position`; what it gave and got is written down."""
-    t.gave[challenger] = t.hand[challenger]
-    t.got[challenger] = position
-    t.moved[t.hand[challenger]] = 1
-    t.moved[position] = 1
-    t.hand[challenger] = position
+    t.seats[challenger].gave = t.seats[challenger].hand
+    t.seats[challenger].got = position
+    _mark(t.moved, np.int64(t.seats[challenger].hand))
+    _mark(t.seats[challenger].seen, position)
+    _mark(t.moved, position)
+    t.seats[challenger].hand = position
 
 
 @kernel
 def _answer(t: Any, r: Any, challenger: int, holder: int, effect: int, fine: int) -> None:
     """A card of `holder` (a seat or STOCK) has refused, with all that it does besides."""
-    t.turn[challenger] = REFUSED
-    t.asked[challenger] = holder
+    t.seats[challenger].turn = REFUSED
+    t.seats[challenger].asked = holder
     if effect & UNDOES:
         t.undone += 1
         for seat in range(np.int64(t.num_seats)):
-            if t.hand[seat] >= 0:
-                t.hand[seat] = seat
+            if t.seats[seat].hand >= 0:
+                t.seats[seat].hand = seat
     if effect & STOPS:
         t.stopped = 1
     if effect & FINES:
@@ -325,18 +354,18 @@ def _answer(t: Any, r: Any, challenger: int, holder: int, effect: int, fine: int
 @kernel
 def _fine(t: Any, r: Any, payer: int, holder: int, amount: int) -> None:
     """`payer` has paid a fine, as far as it can; if that leaves one seat in the match, the match is over."""
-    paid = min(amount, np.int64(t.lives[payer]))
-    t.lives[payer] -= paid
-    t.fined[payer] += paid
-    t.lost[payer] += paid
+    paid = min(amount, np.int64(t.seats[payer].lives))
+    t.seats[payer].lives -= paid
+    t.seats[payer].fined += paid
+    t.seats[payer].lost += paid
     if r.fine_to == TO_HOLDER and holder >= 0:
-        t.lives[holder] += paid
-        t.gained[holder] += paid
+        t.seats[holder].lives += paid
+        t.seats[holder].gained += paid
     elif r.fine_to == TO_POOL or r.fine_to == TO_HOLDER:
         t.pool += paid
-    if t.lives[payer] == 0:
+    if t.seats[payer].lives == 0:
         num_left = _num_left(t)
-        t.place[payer] = num_left + 1
+        t.seats[payer].place = num_left + 1
         if num_left == 1:
             _end_match(t)
 
@@ -346,7 +375,7 @@ def _num_left(t: Any) -> int:
     """Seats with lives."""
     num_left = 0
     for seat in range(np.int64(t.num_seats)):
-        if t.lives[seat] > 0:
+        if t.seats[seat].lives > 0:
             num_left += 1
     return num_left
 
@@ -357,12 +386,12 @@ def _end_match(t: Any) -> None:
     t.phase = OVER
     t.to_act = NOBODY
     for seat in range(np.int64(t.num_seats)):
-        if t.lives[seat] > 0:
+        if t.seats[seat].lives > 0:
             place = 1
             for other in range(np.int64(t.num_seats)):
-                if t.lives[other] > t.lives[seat]:
+                if t.seats[other].lives > t.seats[seat].lives:
                     place += 1
-            t.place[seat] = place
+            t.seats[seat].place = place
 
 
 @kernel
@@ -373,36 +402,36 @@ def _showdown(t: Any, r: Any) -> None:
     _find_losers(t, r)
     num_fallen = 0
     for seat in range(num_seats):
-        if t.loser[seat]:
-            paid = min(np.int64(r.loss[hand_rank(t, seat)]), np.int64(t.lives[seat]))
-            t.lives[seat] -= paid
-            t.lost[seat] += paid
+        if t.seats[seat].loser:
+            paid = min(np.int64(r.loss[hand_rank(t, seat)]), np.int64(t.seats[seat].lives))
+            t.seats[seat].lives -= paid
+            t.seats[seat].lost += paid
             if r.loss_to == TO_POOL:
                 t.pool += paid
-            if t.lives[seat] == 0:
+            if t.seats[seat].lives == 0:
                 num_fallen += 1
     num_left = _num_left(t)
     is_last_deal = r.num_deals > 0 and t.deals >= r.num_deals
     plays_off = num_left == 0 and r.play_off and not is_last_deal
     for seat in range(num_seats):
-        if t.loser[seat] and t.lives[seat] == 0:
+        if t.seats[seat].loser and t.seats[seat].lives == 0:
             if plays_off:
-                t.lives[seat] = 1
+                t.seats[seat].lives = 1
                 t.pool = max(0, t.pool - 1)
             else:
-                t.place[seat] = num_left + 1
+                t.seats[seat].place = num_left + 1
     if plays_off:
         num_left = num_fallen
-    if num_left <= 1 or is_last_deal:
-        _end_match(t)
-        return
+    is_over = num_left <= 1 or is_last_deal
     num_playing = num_left
     for seat in range(num_seats):
-        if t.sits_out[seat] and t.lives[seat] > 0:
+        if t.seats[seat].sits_out and t.seats[seat].lives > 0:
             num_playing -= 1
     for seat in range(num_seats):
-        if num_playing < 2 or t.lives[seat] == 0:
-            t.sits_out[seat] = 0
+        if is_over or num_playing < 2 or t.seats[seat].lives == 0:
+            t.seats[seat].sits_out = 0
+    if is_over:
+        _end_match(t)
 
 
 @kernel
@@ -412,26 +441,26 @@ def _find_losers(t: Any, r: Any) -> None:
     others_lose = True
     lowest = np.int64(r.num_ranks)
     for seat in range(num_seats):
-        if t.hand[seat] < 0 or t.lives[seat] == 0:
+        if t.seats[seat].hand < 0 or t.seats[seat].lives == 0:
             continue
-        t.face_up[t.hand[seat]] = 1
+        _mark(t.face_up, np.int64(t.seats[seat].hand))
         rank = hand_rank(t, seat)
         if not r.special[rank]:
             lowest = min(lowest, rank)
             continue
         row = min(_num_live(t, rank), SPECIAL_ROWS) - 1
         if r.special_loses[rank, row]:
-            t.loser[seat] = 1
+            t.seats[seat].loser = 1
         else:
             lowest = min(lowest, rank)
         if r.special_spares[rank, row]:
             others_lose = False
         if r.special_sits_out[rank, row]:
-            t.sits_out[seat] = 1
+            t.seats[seat].sits_out = 1
     for seat in range(num_seats):
-        if others_lose and t.hand[seat] >= 0 and t.lives[seat] > 0 and not t.loser[seat]:
+        if others_lose and t.seats[seat].hand >= 0 and t.seats[seat].lives > 0 and not t.seats[seat].loser:
             if hand_rank(t, seat) == lowest:
-                t.loser[seat] = 1
+                t.seats[seat].loser = 1
 
 
 @kernel
@@ -439,7 +468,7 @@ def _num_live(t: Any, rank: int) -> int:
     """Live seats of this deal that hold `rank`."""
     num = 0
     for seat in range(np.int64(t.num_seats)):
-        if t.hand[seat] >= 0 and t.lives[seat] > 0 and hand_rank(t, seat) == rank:
+        if t.seats[seat].hand >= 0 and t.seats[seat].lives > 0 and hand_rank(t, seat) == rank:
             num += 1
     return num
 
@@ -449,6 +478,6 @@ def num_winners(t: Any) -> int:
     """Seats that share the first place; 0 while the match goes on."""
     num = 0
     for seat in range(np.int64(t.num_seats)):
-        if t.place[seat] == 1:
+        if t.seats[seat].place == 1:
             num += 1
     return num

@@ -202,44 +202,14 @@ def write_mask(t: Any, r: Any, seat: int, mask: Any) -> None:
 
 
 @kernel
-def _bit(position: int) -> int:
-    return np.int64(1) << (position % 42)
-
-
-@kernel
-def _seen(t: Any, seat: int, half: int) -> int:
-    """The deck positions of one half (0-41, 42-83) whose faces `seat` has seen in this deal, as bits."""
-    bits = np.int64(0)
-    first = 42 * half
-    last = min(first + 42, np.int64(t.num_seats) + t.drawn)
-    for position in range(first, last):
-        if t.face_up[position]:
-            bits |= _bit(position)
-    if t.hand[seat] < 0:
-        return bits
-    if seat // 42 == half:
-        bits |= _bit(seat)
-    for challenger in range(np.int64(t.num_seats)):
-        if t.got[challenger] >= 0 and (challenger == seat or t.asked[challenger] == seat):
-            gave, got = np.int64(t.gave[challenger]), np.int64(t.got[challenger])
-            if gave // 42 == half:
-                bits |= _bit(gave)
-            if got // 42 == half:
-                bits |= _bit(got)
-    return bits
-
-
-@kernel
 def observe(t: Any, r: Any, seat: int, out: Any) -> None:
     """Write into `out`, float32 [F], what `seat` sees of the table now."""
     num_seats = np.int64(t.num_seats)
     for feature in range(NUM_GENERAL + NUM_PER_SEAT * num_seats):
         out[feature] = 0
-    seen_low = _seen(t, seat, 0)
-    seen_high = np.int64(0)
-    if num_seats + t.drawn > 42:
-        seen_high = _seen(t, seat, 1)
-    holds = t.hand[seat] >= 0 and t.lives[seat] > 0
+    seen_low = t.seats[seat].seen[0] | t.face_up[0]
+    seen_high = t.seats[seat].seen[1] | t.face_up[1]
+    holds = t.seats[seat].hand >= 0 and t.seats[seat].lives > 0
     own = np.int64(-1)
     if holds:
         own = hand_rank(t, seat)
@@ -255,7 +225,7 @@ def _write_own(t: Any, r: Any, seat: int, own: int, out: Any) -> None:
     out[own] = 1
     out[_OWN_STRENGTH] = np.float32(own) * r.per_step
     out[_OWN_MATADOR] = r.matador[own]
-    position = np.int64(t.hand[seat])
+    position = np.int64(t.seats[seat].hand)
     if position >= t.num_seats:
         out[_OWN_HISTORY + 2] = 1
     elif position == seat:
@@ -279,9 +249,9 @@ def _write_seats(t: Any, r: Any, seat: int, own: int, seen_low: int, seen_high: 
     lower_before, lower_behind = 0, 0
     other = seat
     for slot in range(num_seats):
-        lives = np.int64(t.lives[other])
-        position = np.int64(t.hand[other])
-        answers = np.int64(t.answers[other])
+        lives = np.int64(t.seats[other].lives)
+        position = np.int64(t.seats[other].hand)
+        answers = np.int64(t.seats[other].answers)
         is_behind = np.int64(slot <= to_dealer)
         is_left = np.int64(lives > 0)
         is_live = is_left & np.int64(position >= 0)
@@ -289,8 +259,8 @@ def _write_seats(t: Any, r: Any, seat: int, own: int, seen_low: int, seen_high: 
         num_live += is_live
         num_behind += is_live & is_behind
         position = max(position, 0)
-        seen = seen_low if position < 42 else seen_high
-        known = is_live & (seen >> (position - 42 * np.int64(position >= 42)))
+        seen = seen_low >> position if position < 42 else seen_high >> (position - 42)
+        known = is_live & seen
         rank = np.int64(t.deck[position])
         lower = known & np.int64(rank < own)
         lower_behind |= lower & is_behind
@@ -298,11 +268,11 @@ def _write_seats(t: Any, r: Any, seat: int, own: int, seen_low: int, seen_high: 
         at = np.uint64(NUM_GENERAL + NUM_PER_SEAT * slot)
         out[at + _PLAYING] = np.float32(is_live)
         out[at + _LIVES] = np.float32(lives) * r.per_life
-        out[at + _HISTORY + np.uint64(t.turn[other])] = 1
+        out[at + _HISTORY + np.uint64(t.seats[other].turn)] = 1
         out[at + _REDIRECTED] = np.float32(answers & REDIRECTS)
         out[at + _DECLINED] = np.float32((answers // REFUSES) & 1)
-        out[at + _KNOCK] = np.float32(t.knocked[other])
-        out[at + _REVEALED] = np.float32(t.revealed[other]) * r.per_rank
+        out[at + _KNOCK] = np.float32(t.seats[other].knocked)
+        out[at + _REVEALED] = np.float32(t.seats[other].revealed) * r.per_rank
         out[at + _KNOWN] = np.float32(known)
         out[at + _KNOWN_RANK] = np.float32(rank * known) * r.per_step
         out[at + _KNOWN_IS_LOWER] = np.float32(lower)
@@ -344,8 +314,8 @@ def _write_counts(t: Any, r: Any, own: int, seen_low: int, seen_high: int, out: 
     """Chances that a card I have not seen is lower than mine, is a matador."""
     num_seen, num_lower, num_matadors = 0, 0, 0
     for position in range(np.int64(t.num_seats) + t.drawn):
-        seen = seen_low if position < 42 else seen_high
-        if seen & _bit(position):
+        seen = seen_low >> position if position < 42 else seen_high >> (position - 42)
+        if seen & 1:
             rank = np.int64(t.deck[position])
             num_seen += 1
             num_lower += rank < own

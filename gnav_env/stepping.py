@@ -9,11 +9,27 @@ import numpy as np
 
 from gnav_env._jit import kernel
 from gnav_env.chance import first_dealer, shoe_key, shuffle
-from gnav_env.engine import BETWEEN, NOBODY, NUM_ACTIONS, OVER, TURNS, act, begin_deal, begin_match, cards_needed
+from gnav_env.engine import (
+    BETWEEN,
+    EXCHANGE,
+    NOBODY,
+    NUM_ACTIONS,
+    OVER,
+    STAND,
+    TABLE,
+    TURNS,
+    act,
+    begin_deal,
+    begin_match,
+    can_exchange,
+    can_stand,
+    cards_needed,
+    hand_rank,
+)
 from gnav_env.observation import observe, write_mask
 from gnav_env.rules import MAX_SEATS
 
-__all__ = ["OUTCOME", "look", "observe_all", "start", "start_all", "step", "step_all"]
+__all__ = ["OUTCOME", "look", "observe_all", "play_thresholds_all", "start", "start_all", "step", "step_all"]
 
 OUTCOME = np.dtype(
     (
@@ -61,8 +77,8 @@ def step(t: Any, r: Any, action: int, max_deals: int, o: Any) -> None:
     act(t, r, action)
     num_seats = np.int64(t.num_seats)
     for seat in range(num_seats):
-        o.balance[seat] = t.gained[seat] - t.lost[seat]
-        o.place[seat] = t.place[seat]
+        o.balance[seat] = t.seats[seat].gained - t.seats[seat].lost
+        o.place[seat] = t.seats[seat].place
     o.ended_deal = t.phase != TURNS
     o.ended_match = t.phase == OVER
     o.reached_limit = 0
@@ -125,12 +141,19 @@ def step_all(
     dealer: int,
     outcomes: Any,
     observations: Any,
-) -> None:
+) -> int:
     """`step` for each table b of `rows` with action `actions[b]`; its outcome and observation are written.
 
     `stride` above 0: a table that has finished at once starts the match numbered so much higher under `seed`.
     With 0 it rests: its seat is NOBODY, its observation zeros, its action is ignored.
+    Gives back -1, or the first table whose action is not legal; then nothing has happened at any of them.
     """
+    for row in range(rows.size):
+        t, action = tables[rows[row]], actions[rows[row]]
+        if t.phase == TURNS:
+            is_legal = can_stand(t, rules[0]) if action == STAND else can_exchange(t, rules[0])
+            if action < STAND or action > EXCHANGE or not is_legal:
+                return rows[row]
     for row in range(rows.size):
         b = rows[row]
         t, r, o = tables[b], rules[0], outcomes[b]
@@ -144,6 +167,7 @@ def step_all(
             o.ended_match = 0
             o.reached_limit = 0
         look(t, r, o, observations[b])
+    return -1
 
 
 @kernel
@@ -151,3 +175,32 @@ def observe_all(tables: Any, rules: Any, seats: Any, observations: Any) -> None:
     """What seat `seats[b]` sees at table b, for each of B tables, written into observations [B, F]."""
     for b in range(tables.size):
         observe(tables[b], rules[0], np.int64(seats[b]), observations[b])
+
+
+@kernel
+def play_thresholds_all(rules: Any, thresholds: Any, seed: int, first_match: int, num_matches: int, places: Any) -> int:
+    """Whole matches of players who EXCHANGE below a rank; gives back the number of decisions.
+
+    Seat s plays `thresholds[s]` (int64 [S]) where it is legal. The matches are those numbered from `first_match` under
+    `seed`; places int8 [num_matches, S] are written, 0 for seats left when a match of 10,000 deals is given up.
+    """
+    num_seats = thresholds.size
+    table = np.zeros(1, TABLE)
+    t, r = table[0], rules[0]
+    num_decisions = 0
+    for match in range(num_matches):
+        start(t, r, num_seats, seed, first_match + match, -1)
+        while t.phase != OVER and t.deals < 10_000:
+            if t.phase == BETWEEN:
+                _deal(t, r)
+            seat = np.int64(t.to_act)
+            wants = hand_rank(t, seat) < thresholds[seat]
+            if wants:
+                action = EXCHANGE if can_exchange(t, r) else STAND
+            else:
+                action = STAND if can_stand(t, r) else EXCHANGE
+            act(t, r, action)
+            num_decisions += 1
+        for seat in range(num_seats):
+            places[match, seat] = t.seats[seat].place
+    return num_decisions

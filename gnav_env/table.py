@@ -1,11 +1,11 @@
 """`Table`: one match to look at and play, in words. It checks at the door and calls the engine's kernels.
 
-    >>> table = Table("pagat", num_seats=4, first_dealer=3)
-    >>> table.deal(["2", "9", "house", "5", "7"])
-    >>> for action in (EXCHANGE, EXCHANGE, EXCHANGE):
-    ...     table.act(action)
-    >>> table.hands, table.losers
-    (['9', '5', 'house', '7'], [1])
+>>> table = Table("pagat", num_seats=4, first_dealer=3)
+>>> table.deal(["2", "9", "house", "5", "7"])
+>>> for action in (EXCHANGE, EXCHANGE, EXCHANGE):
+...     table.act(action)
+>>> table.hands, table.losers
+(['9', '5', 'house', '7'], [1])
 """
 
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ class Table:
                 raise GnavError(f"lives must be {self.num_seats} numbers, two of them above 0, not {lives}")
             if lives[first_dealer] == 0:
                 raise GnavError(f"seat {first_dealer} has no lives, it cannot deal first")
-            self.record.lives[: self.num_seats] = lives
+            self.record.seats["lives"][: self.num_seats] = lives
 
     @property
     def record(self) -> Any:
@@ -119,9 +119,9 @@ class Table:
     def act(self, action: int) -> None:
         """The seat to act chooses `action`: STAND (0) or EXCHANGE (1). Raises `IllegalAction` naming the rule."""
         if self.record.phase != TURNS:
-            raise IllegalAction("no seat is to act: " + ("the match is over" if self.is_over else "deal() first"))
-        if action not in (STAND, EXCHANGE):
-            raise IllegalAction(f"an action is {STAND} (STAND) or {EXCHANGE} (EXCHANGE), not {action!r}")
+            raise IllegalAction(
+                "no seat is to act: " + ("the match is over" if self.is_over else "deal() first")
+            )
         if action not in self.legal_actions():
             raise IllegalAction(self.why_illegal(action))
         engine.act(self.record, self._rules_record, int(action))
@@ -129,6 +129,8 @@ class Table:
     def why_illegal(self, action: int) -> str:
         """The rule that forbids `action` to the seat to act, as a sentence."""
         seat = self.to_act
+        if action not in (STAND, EXCHANGE):
+            return f"an action is {STAND} (STAND) or {EXCHANGE} (EXCHANGE), not {action!r}"
         if action == STAND:
             return f"seat {seat} may not STAND without a matador (stand_requires: matador)"
         if seat == self.dealer and self.num_seats + self.record.drawn >= self.rules.num_cards:
@@ -212,36 +214,31 @@ class Table:
     def hands(self) -> list[str | None]:
         """The card that each seat holds, None if it is not in the deal. Not for the players' eyes."""
         deck = self.deck
-        return [deck[p] if p >= 0 else None for p in self.record.hand[: self.num_seats].tolist()]
+        return [deck[p] if p >= 0 else None for p in self._by_seat("hand")]
 
     def zones(self) -> tuple[list[str], list[str], list[str]]:
         """All cards by where they are: in hands, in the stock, aside."""
         deck = self.deck
-        held = [p for p in self.record.hand[: self.num_seats].tolist() if p >= 0]
+        held = [p for p in self._by_seat("hand") if p >= 0]
         stock = range(self.num_seats + int(self.record.drawn), self.rules.num_cards)
         aside = [deck[p] for p in range(self.rules.num_cards) if p not in held and p not in stock]
         return [deck[p] for p in held], [deck[p] for p in stock], aside
 
     def seen(self, observer: int) -> NDArray[np.bool_]:
-        """Which faces `observer` has seen in this deal, [cards] by deck position; NOBODY: those that are face up."""
-        record = self.record
-        seen = record.face_up[: self.rules.num_cards] != 0
-        if observer == NOBODY:
-            return seen
-        if record.hand[observer] >= 0:
-            seen[observer] = True
-        for challenger in range(self.num_seats):
-            if record.got[challenger] >= 0 and observer in (challenger, record.asked[challenger]):
-                seen[[record.gave[challenger], record.got[challenger]]] = True
-        return seen
+        """Which faces `observer` has seen in this deal, [cards] by deck position; NOBODY: those face up."""
+        bits = self.record.face_up.copy()
+        if observer != NOBODY:
+            bits |= self.record.seats[observer].seen
+        return np.array([engine.holds(bits, position) for position in range(self.rules.num_cards)])
 
     def known(self, observer: int) -> dict[int, str]:
         """What `observer` knows of the cards that seats hold now: seat -> rank, its own included."""
         seen = self.seen(observer)
-        return {seat: hand for seat, hand in enumerate(self.hands) if hand and seen[self.record.hand[seat]]}
+        positions = self._by_seat("hand")
+        return {seat: rank for seat, rank in enumerate(self.hands) if rank and seen[positions[seat]]}
 
     def observe(self, seat: int) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-        """What `seat` sees now, float32 [F], and what it may choose, int8 [A] (see `gnav_env.observation`)."""
+        """What `seat` sees now, float32 [F], and what it may choose, int8 [A] (see observation.py)."""
         if not 0 <= seat < self.num_seats:
             raise GnavError(f"seat must be 0 to {self.num_seats - 1}, not {seat}")
         observation = np.zeros(num_features(self.num_seats), np.float32)
@@ -264,7 +261,7 @@ class Table:
         return self.from_record(self.rules, self.record)
 
     def _by_seat(self, name: str) -> list[int]:
-        return getattr(self.record, name)[: self.num_seats].tolist()
+        return self.record.seats[name][: self.num_seats].tolist()
 
     def _seats_with(self, name: str) -> list[int]:
         return [seat for seat, value in enumerate(self._by_seat(name)) if value]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_env.chance import checked_seed
-from gnav_env.engine import EXCHANGE, NOBODY, STAND, TABLE
+from gnav_env.engine import NOBODY, TABLE
 from gnav_env.errors import GnavError, IllegalAction
 from gnav_env.observation import num_features
 from gnav_env.rules import Rules
@@ -115,44 +115,37 @@ class Tables:
         Raises `GnavError` for an action outside the mask; then nothing has happened at any table.
         """
         actions = np.asarray(actions)
-        if actions.shape != (self.num_tables,):
-            raise GnavError(f"actions must have shape [{self.num_tables}], not {list(actions.shape)}")
+        if actions.shape != (self.num_tables,) or actions.dtype.kind not in "iub":
+            raise GnavError(
+                f"actions must be {self.num_tables} integers, one a table, not {actions.dtype} {list(actions.shape)}"
+            )
+        outcomes: NDArray[Any] = np.empty(self.num_tables, OUTCOME)
+        observation = np.empty((self.num_tables, self.num_features), np.float32)
         if rows is None:
             rows = self._all
-        self._check(actions[rows], rows)
-        if rows is self._all:
-            self._outcomes = np.empty(self.num_tables, OUTCOME)
-            self.observation = np.empty((self.num_tables, self.num_features), np.float32)
         else:
-            self._outcomes, self.observation = self._outcomes.copy(), self.observation.copy()
-            self._outcomes["actor"] = NOBODY
+            outcomes[:], observation[:] = self._outcomes, self.observation
+            outcomes["actor"] = NOBODY
             for name in ("ended_deal", "ended_match", "reached_limit"):
-                self._outcomes[name] = 0
-        step_all(
+                outcomes[name] = 0
+        actions = actions.astype(np.int64)
+        wrong = step_all(
             self._tables,
             self.rules.compiled,
             rows,
-            actions.astype(np.int64),
+            actions,
             self.max_deals,
             self.seed,
             self.num_tables if self.restart else 0,
             self._dealer,
-            self._outcomes,
-            self.observation,
+            outcomes,
+            observation,
         )
+        if wrong >= 0:
+            table = Table.from_record(self.rules, self._tables[wrong])
+            raise IllegalAction(f"table {wrong}: {table.why_illegal(int(actions[wrong]))}")
+        self._outcomes, self.observation = outcomes, observation
         self._read()
-
-    def _check(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        """`GnavError` unless each of `rows` may choose its action of `actions` [N]."""
-        seats, masks = self.seat[rows], self.action_mask[rows]
-        is_wrong = (actions != STAND) & (actions != EXCHANGE) & (seats >= 0)
-        if is_wrong.any():
-            raise GnavError(f"an action is 0 (STAND) or 1 (EXCHANGE), not {actions[is_wrong][0]}")
-        is_legal = np.where(actions == EXCHANGE, masks[:, EXCHANGE], masks[:, STAND]) != 0
-        if not is_legal.all() and not is_legal[seats >= 0].all():
-            i = int(np.flatnonzero(~is_legal & (seats >= 0))[0])
-            reason = Table.from_record(self.rules, self._tables[rows[i]]).why_illegal(int(actions[i]))
-            raise IllegalAction(f"table {rows[i]}: {reason}")
 
     def observe(self, seats: NDArray[Any]) -> NDArray[np.float32]:
         """What seat `seats[b]` sees at table b now, float32 [B, F]."""

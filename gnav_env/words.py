@@ -1,7 +1,7 @@
-"""A table in words: where each seat stands (`SeatView`), and what a deal or an action has caused (`Narrator`).
+"""A table in words: how each seat is (`SeatView`), and what a deal or an action has caused (`Narrator`).
 
-Notation, pictures and the terminal all say things with the sentences made here. A sentence shows the faces that its
-observer has seen and no others.
+Notation, pictures and the terminal all say things with the sentences made here. A sentence shows the faces
+that its observer has seen and no others.
 
     >>> from gnav_env.table import Table
     >>> table = Table("pagat", num_seats=4, first_dealer=3)
@@ -17,6 +17,7 @@ observer has seen and no others.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,14 @@ from gnav_env.errors import GnavError
 from gnav_env.rules import Effect
 from gnav_env.table import Table
 
-__all__ = ["Narrator", "SeatView", "cards_at_showdown", "lives_in_words", "standing", "view_seats"]
+__all__ = [
+    "Narrator",
+    "SeatView",
+    "cards_at_showdown",
+    "lives_in_words",
+    "num_stock",
+    "view_seats",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +50,7 @@ class SeatView:
     turn: str
     """How its turn in this deal went, in a few words; empty while it has not acted."""
     answered: str
-    """With what card it has answered a challenge in this deal (``?`` if that was not spoken), empty if it has not."""
+    """With what card it answered a challenge in this deal: ``?`` if that was silent, empty if it did not."""
     place: int
     """Finishing place, 0 while in the match."""
     is_dealer: bool
@@ -56,28 +64,30 @@ class SeatView:
 
 def view_seats(table: Table, observer: int | None = None, language: Language = "english") -> list[SeatView]:
     """What `observer` sees of each seat; None: all faces, NOBODY: only those that are face up."""
-    record = table.record
     hands = table.hands
     known = dict(enumerate(hands)) if observer is None else table.known(_checked(table, observer))
-    is_between = record.phase == BETWEEN
-    return [
-        SeatView(
-            seat=seat,
-            lives=int(record.lives[seat]),
-            rank=known.get(seat),
-            has_card=hands[seat] is not None,
-            turn=_turn_in_words(table, seat),
-            answered=_answered(table, seat, language),
-            place=int(record.place[seat]),
-            is_dealer=seat == table.dealer,
-            is_to_act=seat == table.to_act,
-            has_knocked=bool(record.knocked[seat]),
-            is_loser=bool(record.loser[seat]),
-            sits_out=bool(record.sits_out[seat])
-            or (hands[seat] is None and record.lives[seat] > 0 and table.deals > 0 and not is_between),
+    is_on = table.record.phase != BETWEEN
+    views: list[SeatView] = []
+    for seat in range(table.num_seats):
+        state = table.record.seats[seat]
+        is_passed_over = is_on and hands[seat] is None and state.lives > 0
+        views.append(
+            SeatView(
+                seat=seat,
+                lives=int(state.lives),
+                rank=known.get(seat),
+                has_card=hands[seat] is not None,
+                turn=_turn_in_words(state),
+                answered=_answered(table, state, language),
+                place=int(state.place),
+                is_dealer=seat == table.dealer,
+                is_to_act=seat == table.to_act,
+                has_knocked=bool(state.knocked),
+                is_loser=bool(state.loser),
+                sits_out=bool(state.sits_out) or is_passed_over,
+            )
         )
-        for seat in range(table.num_seats)
-    ]
+    return views
 
 
 def lives_in_words(table: Table, seat: int) -> str:
@@ -86,7 +96,7 @@ def lives_in_words(table: Table, seat: int) -> str:
     >>> lives_in_words(Table("pagat", 4), 0), lives_in_words(Table("letters", 4, lives=[2, 4, 4, 4]), 0)
     ('●●●', 'GN··')
     """
-    lives, start = int(table.record.lives[seat]), table.rules.lives
+    lives, start = table.lives[seat], table.rules.lives
     lost = max(0, start - lives)
     if max(lives, start) > 6:
         return f"{lives}"
@@ -97,18 +107,15 @@ def lives_in_words(table: Table, seat: int) -> str:
     return "|" * lost + "·" * (start - lost)
 
 
-def standing(table: Table) -> str:
-    """How the match stands: the lives of all seats, or the places once it is over."""
-    if table.is_over:
-        places = sorted(range(table.num_seats), key=lambda seat: table.places[seat])
-        return ", ".join(f"{table.places[seat]}. seat {seat}" for seat in places)
-    lives = [f"seat {seat} {num}" for seat, num in enumerate(table.lives) if num > 0]
-    return f"after {_count(table.deals, 'deal', 'deals')}, lives: " + ", ".join(lives)
+def num_stock(table: Table) -> int:
+    """Cards left in the stock; before the first deal, the whole deck."""
+    used = table.num_seats + int(table.record.drawn) if table.deals else 0
+    return table.rules.num_cards - used
 
 
 @dataclass(frozen=True, kw_only=True)
 class Narrator:
-    """Tells what happens, as far as `observer` may see it: a seat, None for all faces, NOBODY for what is public."""
+    """Tells what happens as far as `observer` sees it: a seat, None: all faces, NOBODY: what is public."""
 
     observer: int | None = None
     says_you: bool = False
@@ -134,23 +141,23 @@ class Narrator:
         seat = before.to_act
         if seat is None:
             raise GnavError("no seat was to act before: give the tables right before and after an action")
-        record = after.record
+        state = after.record.seats[seat]
         seen = self._seen(before)
-        if record.turn[seat] == STOOD:
-            face = self._face(before, before.record.hand[seat], seen)
+        if state.turn == STOOD:
+            face = self._face(before, before.record.seats[seat].hand, seen)
             said = self._does(seat, "stands") + (f" with {face}" if face else "")
         else:
             path = list(_path(before, after, seat))
-            self._see_path(before, after, seat, path, seen)
+            self._see_path(before, seat, path, seen)
             met = [
                 f"{self._who(holder)} ({self._answer(before, after, seat, holder, position, seen)})"
                 for holder, position in path
             ]
-            if record.turn[seat] == FAILED:
+            if state.turn == FAILED:
                 met.append("the stock (empty)")
             said = self._does(seat, "asks") + " " + ", ".join(met)
         if _lives_at_showdown(before, after, seat) == 0:
-            said += f"; {self._does(seat, 'is')} out, place {record.place[seat]}"
+            said += f"; {self._does(seat, 'is')} out, place {state.place}"
         return said
 
     def ending(self, before: Table, after: Table) -> list[str]:
@@ -174,16 +181,23 @@ class Narrator:
     def _showdown(self, before: Table, after: Table, cards: Sequence[str | None]) -> list[str]:
         faces = {seat: display_name(rank, self.language) for seat, rank in enumerate(cards) if rank}
         said = ["showdown: " + ", ".join(f"{self._who(seat)} {face}" for seat, face in faces.items())]
-        paid = {seat: after.lost[seat] - int(after.record.fined[seat]) for seat in after.losers}
-        said += [f"{self._does(seat, 'loses')} {_count(n, 'life', 'lives')} with {faces[seat]}" for seat, n in paid.items()]
+        paid = {seat: after.lost[seat] - int(after.record.seats[seat].fined) for seat in after.losers}
+        said += [
+            f"{self._does(seat, 'loses')} {_count(n, 'life', 'lives')} with {faces[seat]}"
+            for seat, n in paid.items()
+        ]
         if not paid:
             said.append("nobody loses")
         fallen = [seat for seat in after.losers if _lives_at_showdown(before, after, seat) == paid[seat]]
         revived = [seat for seat in fallen if after.lives[seat] > 0]
         if revived:
-            said.append(f"{_list([self._who(seat) for seat in revived])} fall together and play off with a life each")
+            said.append(
+                f"{_list([self._who(seat) for seat in revived])} fall together and play off with a life each"
+            )
         said += [
-            f"{self._does(seat, 'is')} out, place {after.places[seat]}" for seat in fallen if seat not in revived
+            f"{self._does(seat, 'is')} out, place {after.places[seat]}"
+            for seat in fallen
+            if seat not in revived
         ]
         said += [f"{self._does(seat, 'sits')} out the next deal" for seat in after.sit_out]
         return said
@@ -192,19 +206,18 @@ class Narrator:
         self, before: Table, after: Table, seat: int, holder: int, position: int, seen: NDArray[np.bool_]
     ) -> str:
         """What the card at `position` did when `seat` met it."""
-        record = after.record
         effect = _effect(before, holder, position)
         face = self._face(before, position, seen)
         if effect.redirect:
             return f"{face}: goes on" if face else "goes on"
         if not effect.refuse:
             word = "draw" if holder == STOCK else "trade"
-            given = self._face(before, before.record.hand[seat], seen)
+            given = self._face(before, before.record.seats[seat].hand, seen)
             return f"{word}: {given or '?'} for {face or '?'}" if given or face else word
         said = [f"{face}: refused" if face else "refused"]
-        fine = int(record.fined[seat]) - int(before.record.fined[seat])
+        fine = _change("fined", before, after, seat)
         if fine:
-            is_holders = holder >= 0 and record.gained[holder] > before.record.gained[holder]
+            is_holders = holder >= 0 and _change("gained", before, after, holder) > 0
             pays = "you pay" if self._is_you(seat) else "pays"
             said.append(f"{pays} {fine}" + (f" to {self._who(holder)}" if is_holders else ""))
         if effect.undo == "all":
@@ -214,16 +227,15 @@ class Narrator:
         return ", ".join(said)
 
     def _see_path(
-        self, before: Table, after: Table, seat: int, path: Sequence[tuple[int, int]], seen: NDArray[np.bool_]
+        self, table: Table, seat: int, path: Sequence[tuple[int, int]], seen: NDArray[np.bool_]
     ) -> None:
-        """`seen` has the faces too that this challenge shows to the observer."""
+        """`seen` has the faces too that this challenge of `seat` shows to the observer."""
         for holder, position in path:
-            effect = _effect(before, holder, position)
-            trades = not (effect.redirect or effect.refuse)
-            if trades and self.observer in (seat, holder):
-                seen[[position, before.record.hand[seat]]] = True
-            elif not trades and after.record.face_up[position]:
-                seen[position] = True
+            effect = _effect(table, holder, position)
+            if effect.redirect or effect.refuse:
+                seen[position] |= holder == STOCK or table.rules.speech == "spoken"
+            elif self.observer in (seat, holder):
+                seen[[position, table.record.seats[seat].hand]] = True
 
     def _seen(self, table: Table) -> NDArray[np.bool_]:
         if self.observer is None:
@@ -232,7 +244,11 @@ class Narrator:
 
     def _face(self, table: Table, position: int, seen: NDArray[np.bool_]) -> str:
         """The name of the card at a deck position, empty if it is not seen."""
-        return display_name(table.rules.ranks[table.record.deck[position]], self.language) if seen[position] else ""
+        return (
+            display_name(table.rules.ranks[table.record.deck[position]], self.language)
+            if seen[position]
+            else ""
+        )
 
     def _is_you(self, seat: int) -> bool:
         return self.says_you and seat == self.observer
@@ -251,13 +267,13 @@ class Narrator:
 
 def _path(before: Table, after: Table, challenger: int) -> Iterator[tuple[int, int]]:
     """The holders (seats, then STOCK) and deck positions of the cards that a challenge has met, in order."""
-    end = int(after.record.asked[challenger])
-    hand = before.record.hand
+    end = int(after.record.seats[challenger].asked)
     seat = challenger
     while seat != before.dealer:
         seat = (seat + 1) % before.num_seats
-        if hand[seat] >= 0:
-            yield seat, int(hand[seat])
+        position = int(before.record.seats[seat].hand)
+        if position >= 0:
+            yield seat, position
             if seat == end:
                 return
     for position in range(before.num_seats + before.record.drawn, before.num_seats + after.record.drawn):
@@ -269,7 +285,7 @@ def _effect(table: Table, holder: int, position: int) -> Effect:
 
 
 def cards_at_showdown(before: Table, after: Table) -> list[str | None]:
-    """The cards by seat that were compared when the last action ended the deal, None for a seat without a live one.
+    """The cards by seat that were compared when an action ended the deal, None for a seat without a live one.
 
     [] if there was no showdown: the deal goes on, or a fine has ended the match.
     """
@@ -277,20 +293,24 @@ def cards_at_showdown(before: Table, after: Table) -> list[str | None]:
     if after.record.phase == TURNS or (after.is_over and num_left == 1 and not after.losers):
         return []
     return [
-        hand if hand and _lives_at_showdown(before, after, seat) else None for seat, hand in enumerate(after.hands)
+        hand if hand and _lives_at_showdown(before, after, seat) else None
+        for seat, hand in enumerate(after.hands)
     ]
 
 
 def _lives_at_showdown(before: Table, after: Table, seat: int) -> int:
     """The lives of `seat` when the cards were compared, all fines of the last action paid."""
-    fined = int(after.record.fined[seat]) - int(before.record.fined[seat])
-    gained = int(after.record.gained[seat]) - int(before.record.gained[seat])
-    return before.lives[seat] - fined + gained
+    return before.lives[seat] - _change("fined", before, after, seat) + _change("gained", before, after, seat)
 
 
-def _turn_in_words(table: Table, seat: int) -> str:
-    asked = int(table.record.asked[seat])
-    whom = "the stock" if asked == STOCK else f"seat {asked}"
+def _change(name: str, before: Table, after: Table, seat: int) -> int:
+    """By how much a number of `seat` has risen."""
+    return int(after.record.seats[seat][name]) - int(before.record.seats[seat][name])
+
+
+def _turn_in_words(state: Any) -> str:
+    """How the turn of a seat (dtype `engine.SEAT`) went."""
+    whom = "the stock" if state.asked == STOCK else f"seat {state.asked}"
     return {
         NOT_ACTED: "",
         STOOD: "stood",
@@ -298,19 +318,20 @@ def _turn_in_words(table: Table, seat: int) -> str:
         DREW: "drew from the stock",
         REFUSED: f"refused by {whom}",
         FAILED: "found no card",
-    }[int(table.record.turn[seat])]
+    }[int(state.turn)]
 
 
-def _answered(table: Table, seat: int, language: Language) -> str:
-    revealed = int(table.record.revealed[seat])
-    if revealed:
-        return display_name(table.rules.ranks[revealed - 1], language)
-    return "?" if table.record.answers[seat] else ""
+def _answered(table: Table, state: Any, language: Language) -> str:
+    if state.revealed:
+        return display_name(table.rules.ranks[state.revealed - 1], language)
+    return "?" if state.answers else ""
 
 
 def _checked(table: Table, observer: int) -> int:
     if not NOBODY <= observer < table.num_seats:
-        raise GnavError(f"observer must be a seat, 0 to {table.num_seats - 1}, {NOBODY} (public) or None (all), not {observer}")
+        raise GnavError(
+            f"observer must be a seat (0 to {table.num_seats - 1}), {NOBODY} or None, not {observer}"
+        )
     return observer
 
 

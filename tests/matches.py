@@ -1,4 +1,4 @@
-"""Matches for the tests: rulesets, table sizes and decks to draw from, and one match played in oracle and engine at once."""
+"""Matches for the tests: rulesets, table sizes and decks to draw from; a match played twice at once."""
 
 import random
 from collections.abc import Sequence
@@ -6,13 +6,13 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from oracle import EXCHANGE, STAND, Oracle
 
 from gnav_env import cards
 from gnav_env._jit import IS_COMPILED
 from gnav_env.rules import TRADE, Effect, Rules, Special
 from gnav_env.table import Table
 from gnav_env.variants import VARIANTS
+from oracle import EXCHANGE, STAND, Oracle
 
 __all__ = ["ACTIONS", "SideBySide", "examples", "house_rules", "named_tables", "shuffled", "whole_deck"]
 
@@ -21,7 +21,7 @@ ACTIONS = (STAND, EXCHANGE)
 
 
 def examples(num_compiled: int, num_plain: int) -> settings:
-    """Hypothesis settings: so many examples with the compiled engine, so many with the same engine in plain Python."""
+    """Hypothesis settings: so many examples with the engine compiled, so many with it in plain Python."""
     return settings(deadline=None, max_examples=num_compiled if IS_COMPILED else num_plain)
 
 
@@ -41,9 +41,11 @@ def shuffled(rules: Rules, chooser: random.Random, bias: float = 0.0) -> list[st
 
 
 class SideBySide:
-    """One match played in the oracle and in the engine; after each step everything that both can tell must agree."""
+    """One match played in oracle and engine; after each step everything that both can tell must agree."""
 
-    def __init__(self, rules: Rules, num_seats: int, dealer: int = 0, lives: Sequence[int] | None = None) -> None:
+    def __init__(
+        self, rules: Rules, num_seats: int, dealer: int = 0, lives: Sequence[int] | None = None
+    ) -> None:
         self.oracle = Oracle(rules, num_seats, dealer, None if lives is None else list(lives))
         self.table = Table(rules, num_seats, first_dealer=dealer, lives=lives)
         self.num_seats = num_seats
@@ -65,15 +67,17 @@ class SideBySide:
 
     def compare(self) -> None:
         """Fail, with the story of the match, where oracle and engine differ."""
-        oracle, engine = self._oracle_view(), self._engine_view()
+        oracle, engine = self.oracle_view(), self.engine_view()
         wrong = [
-            f"{key}: oracle {oracle[key]!r}, engine {engine[key]!r}" for key in oracle if oracle[key] != engine[key]
+            f"{key}: oracle {oracle[key]!r}, engine {engine[key]!r}"
+            for key in oracle
+            if oracle[key] != engine[key]
         ]
-        state = f"oracle: {', '.join(f'{key} {oracle[key]}' for key in ('hands', 'lives', 'pool', 'places', 'over'))}"
-        assert not wrong, "\n".join([str(self.oracle.rules.to_dict()), *self.story, state, *wrong])
+        state = [f"oracle: {key} {oracle[key]}" for key in ("hands", "lives", "pool", "places", "over")]
+        assert not wrong, "\n".join([str(self.oracle.rules.to_dict()), *self.story, *state, *wrong])
 
     def play_deal(self, chooser: random.Random, eagerness: float, bias: float) -> None:
-        """One whole deal with a random deck and random legal actions, EXCHANGE with probability `eagerness`."""
+        """One whole deal: a random deck, random legal actions, EXCHANGE with probability `eagerness`."""
         self.deal(shuffled(self.oracle.rules, chooser, bias))
         while self.oracle.to_act is not None:
             legal = self.oracle.legal()
@@ -81,11 +85,12 @@ class SideBySide:
             self.act(wish if wish in legal else legal[0])
 
     def _observers(self) -> list[int]:
-        """The seats whose knowledge is compared at this step: all of a small table, four in turn of a large one."""
+        """The seats whose knowledge is compared now: all of a small table, four in turn of a large one."""
         first = 4 * len(self.story)
         return sorted({(first + i) % self.num_seats for i in range(6 if self.num_seats <= 6 else 4)})
 
-    def _oracle_view(self) -> dict[str, Any]:
+    def oracle_view(self) -> dict[str, Any]:
+        """All that the oracle can tell of the match at this step."""
         oracle = self.oracle
         hands, stock, aside = oracle.zones()
         return {
@@ -106,7 +111,8 @@ class SideBySide:
             "known": {seat: oracle.knows(seat) for seat in self._observers()},
         }
 
-    def _engine_view(self) -> dict[str, Any]:
+    def engine_view(self) -> dict[str, Any]:
+        """The same from the engine."""
         table = self.table
         hands, stock, aside = table.zones()
         return {

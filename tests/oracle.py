@@ -1,8 +1,8 @@
-"""A second reading of the rules of the game: slow, plain Python, one object per card, nothing shared with the engine.
+"""A second reading of the rules: slow, plain Python, one object per card, nothing shared with the engine.
 
-The engine is fast because a trade is two numbers changing place in one record. Here every trade is remembered and an
-undo walks back through them; what a player knows is the set of cards he has seen. Of the package only `Rules` is used,
-the data that says what each rank does. The tests play the same decks and actions in both and compare all they can see.
+The engine is fast because a card is its place in the deck. Here every trade is remembered and an undo walks
+back through them, and a card knows who has seen it. Of the package only `Rules` is used, the data that says
+what each rank does. The tests play the same decks and actions in both and compare all that both can tell.
 """
 
 from dataclasses import dataclass, field
@@ -100,7 +100,7 @@ class Oracle:
     # A deal.
 
     def deal(self, deck: list[str]) -> None:
-        """Begin the next deal: `deck`'s first cards go to the seats, the rest is the stock, its first card on top."""
+        """Begin the next deal: the first cards of `deck` go to the seats, the rest is the stock."""
         assert not self.over, "the match is over"
         assert self.to_act is None, "the deal is not finished"
         playing = [seat for seat in self.seats if self.lives[seat] > 0 and seat not in self.sit_out]
@@ -133,7 +133,7 @@ class Oracle:
         self._go_on()
 
     def act(self, action: str) -> None:
-        """Let the seat that is to act stand or exchange, and play on to the next decision or to the deal's end."""
+        """Let the seat to act stand or exchange, and play on to the next decision or to the deal's end."""
         assert action in self.legal(), f"{action} is not legal"
         assert self.to_act is not None
         seat, self.to_act = self.to_act, None
@@ -147,7 +147,7 @@ class Oracle:
             self._go_on()
 
     def _go_on(self) -> None:
-        """The next live seat in order that has not had its turn is to act; if there is none, the showdown comes."""
+        """The next live seat that has not had its turn acts; if there is none, the showdown comes."""
         waiting = [seat for seat in self.order if self.lives[seat] > 0 and seat not in self.had_turn]
         if waiting:
             self.to_act = waiting[0]

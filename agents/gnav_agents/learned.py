@@ -1,7 +1,8 @@
 """A learned agent: a small network read from a folder of the zoo, `agent.safetensors` beside `agent.json`.
 
-The forward pass is ours, so that an agent plays where torch and Stable-Baselines3 are not installed. training/ makes
-the networks and uses the same forward pass to collect experience; the optimiser's own is only in the update.
+The forward pass is ours, so that an agent plays where torch and Stable-Baselines3 are not installed.
+training/ makes the networks and uses the same forward pass to collect experience; the optimiser's own is only
+in the update.
 """
 
 import hashlib
@@ -33,8 +34,8 @@ FORMAT = 1
 def _affine(inputs: Any, weight: Any, bias: Any, outputs: Any) -> None:
     """outputs [B, O] = inputs [B, I] @ weight [I, O] + bias [O], float32.
 
-    Row by row and without BLAS: a row's numbers depend neither on the rows beside it nor on threads (BLAS with several
-    threads is some thirty times slower on a busy machine), and most inputs are zero.
+    Row by row and without BLAS: a row's numbers depend neither on the rows beside it nor on threads (BLAS
+    with several threads is some thirty times slower on a busy machine), and most inputs are zero.
     """
     for b in range(inputs.shape[0]):
         row = outputs[b]
@@ -50,8 +51,8 @@ def _affine(inputs: Any, weight: Any, bias: Any, outputs: Any) -> None:
 def fit(observation: Observations, width: int) -> Observations:
     """`observation` [B, F] as a network of `width` inputs reads it, C-contiguous [B, width].
 
-    Slots that the network has no inputs for are cut off; slots that the table has no seats for look like seats that
-    are out.
+    Slots that the network has no inputs for are cut off; slots that the table has no seats for look like
+    seats that are out.
     """
     size = observation.shape[1]
     if size >= width:
@@ -64,7 +65,7 @@ def fit(observation: Observations, width: int) -> Observations:
 
 @dataclass(frozen=True)
 class Network:
-    """Fully connected layers with tanh between them; `weights[i]` is float32 [inputs, outputs], `biases[i]` [outputs]."""
+    """Fully connected layers, tanh between them; `weights[i]` is float32 [inputs, outputs], `biases[i]` [outputs]."""
 
     weights: tuple[NDArray[np.float32], ...]
     biases: tuple[NDArray[np.float32], ...]
@@ -102,12 +103,12 @@ class Network:
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray[Any]]) -> Self:
-        """The network in `tensors`; `GnavError` unless they are layers that fit on one another, of finite numbers."""
+        """The network in `tensors`; `GnavError` unless they are layers that fit together, of finite numbers."""
         count = len(tensors) // 2
         names = {f"{i}.{kind}" for i in range(count) for kind in ("weight", "bias")}
         if not count or set(tensors) != names:
             raise GnavError(
-                f"the tensors should be 0.weight, 0.bias, 1.weight ..., not {', '.join(sorted(tensors)) or 'none'}"
+                f"the tensors should be 0.weight, 0.bias, 1.weight ..., not {', '.join(sorted(tensors))}"
             )
         inputs = tensors["0.weight"].shape[0] if tensors["0.weight"].ndim == 2 else 0
         num_seats_of(inputs)
@@ -152,7 +153,8 @@ class LearnedAgent(Policy):
 def save_agent(folder: str | Path, network: Network, meta: Mapping[str, Any]) -> None:
     """`folder` holds the agent: both files are new, or, if they cannot be written, both are as they were.
 
-    `meta` needs `rules` (name and hash, see `load_agent`); the rest is for the reader: seats, training, results.
+    `meta` needs `rules` (name and hash, see `load_agent`); the rest is for the reader: seats, training,
+    results.
     """
     from safetensors.numpy import save
 
@@ -173,8 +175,9 @@ def load_agent(
 ) -> LearnedAgent:
     """The agent in `folder`, for a table of `num_seats` seats with `rules`.
 
-    Raises `GnavError` if there is none, if a file is damaged, or if the agent was trained on other rules or for another
-    version of the observation. It serves every number of seats (see `fit`), whatever it was trained on.
+    Raises `GnavError` if there is none, if a file is damaged, or if the agent was trained on other rules or
+    for another version of the observation. It serves every number of seats (see `fit`), whatever it was
+    trained on.
     """
     folder = Path(folder)
     rules = get_rules(rules)
@@ -183,8 +186,8 @@ def load_agent(
     trained_on = about["rules"]
     if trained_on["hash"] != rules.hash:
         raise GnavError(
-            f"{folder}: this agent was trained on the ruleset {trained_on['name']} ({trained_on['hash']}) and cannot "
-            f"play {rules.name} ({rules.hash}); train one with `rules: {rules.name}`"
+            f"{folder}: this agent was trained on the ruleset {trained_on['name']} ({trained_on['hash']}) "
+            f"and cannot play {rules.name} ({rules.hash}); train one with `rules: {rules.name}`"
         )
     return LearnedAgent(_read_network(folder / "agent.safetensors", about["weights_sha256"]), greedy=greedy)
 
@@ -256,4 +259,3 @@ def write_files(folder: str | Path, contents: Mapping[str, bytes]) -> None:
             if path.exists():
                 path.unlink()
         raise GnavError(f"{folder}: cannot be written to: {error.strerror or error}") from None
-

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_agents.agent import Agent
+from gnav_agents.agent import checked_actions
 from gnav_agents.arena.schedule import LUCK, generator
 from gnav_agents.arena.setup import Setup
 from gnav_env.errors import GnavError
@@ -86,15 +86,12 @@ def play_unit(
     counts = _Counts(tables)
     log: list[tuple[NDArray[Any], NDArray[Any]]] = []
     while (waiting := np.flatnonzero(tables.seat >= 0)).size:
-        acting = agent_at[waiting, tables.seat[waiting]]
+        seats = tables.seat[waiting]
         actions = np.zeros(len(agent_at), np.int64)
-        for number, agent in enumerate(setup.agents):
-            rows = waiting[acting == number]
-            if rows.size:
-                actions[rows] = _ask(agent, setup.names[number], tables, rows, generators[number])
+        actions[waiting] = _ask(setup, tables, waiting, agent_at[waiting, seats], generators)
         if record is not None:
             log.append((waiting, actions[waiting]))
-        counts.decisions[waiting, tables.seat[waiting]] += 1
+        counts.decisions[waiting, seats] += 1
         tables.step(actions)
         counts.add_deals(tables)
         if progress is not None:
@@ -114,11 +111,11 @@ def play_unit(
 
 
 class _Counts:
-    """What has to be counted while matches go on, each int32 [M, S]; fields of `ENTRY` have the same names."""
+    """What has to be counted while matches go on, int32 [M, S] each, named as the fields of `ENTRY`."""
 
     def __init__(self, tables: Tables) -> None:
         shape = (tables.num_tables, tables.num_seats)
-        self.deals = (tables.records["hand"][:, : tables.num_seats] >= 0).astype(np.int32)
+        self.deals = (_seats(tables)["hand"] >= 0).astype(np.int32)
         self.last_deal = np.zeros(shape, np.int32)
         self.lives_lost = np.zeros(shape, np.int32)
         self.decisions = np.zeros(shape, np.int32)
@@ -135,38 +132,47 @@ class _Counts:
         self.last_deal[ended] += np.where(fell_now, self._deal[ended, np.newaxis], 0)
         going_on = ended[~is_over]
         self._deal[going_on] += 1
-        self.deals[going_on] += tables.records["hand"][going_on, : tables.num_seats] >= 0
+        self.deals[going_on] += _seats(tables)["hand"][going_on] >= 0
+
+
+def _seats(tables: Tables) -> NDArray[Any]:
+    """The engine's records of the seats, alive, [M, S]."""
+    return tables.records["seats"][:, : tables.num_seats]
 
 
 def _ask(
-    agent: Agent, name: str, tables: Tables, rows: NDArray[np.int64], rng: np.random.Generator
+    setup: Setup,
+    tables: Tables,
+    waiting: NDArray[np.int64],
+    acting: NDArray[np.int64],
+    generators: Sequence[np.random.Generator],
 ) -> NDArray[np.int64]:
-    """What `agent` chooses at the tables `rows`, legal actions [len(rows)]."""
-    mask = tables.action_mask[rows]
-    try:
-        actions = np.asarray(agent.act(tables.observation[rows], mask.copy(), rng))
-    except Exception as error:
-        raise GnavError(f"agent {name} failed: {type(error).__name__}: {error}") from error
-    if actions.shape != rows.shape:
-        raise GnavError(
-            f"agent {name} must answer {len(rows)} observations with actions of shape [{len(rows)}], "
-            f"not {list(actions.shape)}"
-        )
-    is_action = (actions == 0) | (actions == 1)
-    if not is_action.all():
-        raise GnavError(f"agent {name} must answer 0 (STAND) or 1 (EXCHANGE), not {actions[~is_action][0]}")
-    actions = actions.astype(np.int64)
-    is_legal = mask[np.arange(len(rows)), actions] != 0
-    if not is_legal.all():
-        word = ("STAND", "EXCHANGE")[int(actions[~is_legal][0])]
-        raise GnavError(f"agent {name} chose {word} where the action mask forbids it")
+    """What the agents `acting` [n] choose at the tables `waiting` [n]: legal actions [n]."""
+    order = np.argsort(acting, kind="stable")
+    rows = waiting[order]
+    observation, shown_mask, mask = (
+        tables.observation[rows],
+        tables.action_mask[rows],
+        tables.action_mask[rows],
+    )
+    ends = np.cumsum(np.bincount(acting, minlength=len(setup.agents)))
+    actions = np.empty(len(order), np.int64)
+    first = 0
+    for name, agent, rng, end in zip(setup.names, setup.agents, generators, ends.tolist(), strict=True):
+        if end > first:
+            try:
+                answer = agent.act(observation[first:end], shown_mask[first:end], rng)
+            except Exception as error:
+                raise GnavError(f"agent {name} failed: {type(error).__name__}: {error}") from error
+            actions[order[first:end]] = checked_actions(name, answer, mask[first:end])
+        first = end
     return actions
 
 
 def _place(tables: Tables, entries: NDArray[Any]) -> None:
     """The places of all matches, which are over, stand in `entries`."""
-    lives = tables.records["lives"][:, : tables.num_seats]
-    place = tables.records["place"][:, : tables.num_seats].astype(np.int64)
+    lives = _seats(tables)["lives"]
+    place = _seats(tables)["place"].astype(np.int64)
     is_cut = (place == 0).any(axis=1)
     num_richer = np.count_nonzero(lives[:, np.newaxis, :] > lives[:, :, np.newaxis], axis=2)
     place = np.where(place == 0, 1 + num_richer, place)

@@ -22,15 +22,24 @@ import rich.box
 from rich.table import Table
 from rich.text import Text
 
-from gnav_agents.arena.play import ENTRY
+from gnav_agents.arena.play import ENTRY, PlayedMatch
 from gnav_agents.arena.schedule import blocks_per_unit, rotation_shifts
 from gnav_agents.arena.setup import Setup
 from gnav_agents.arena.statistics import DEFINITIONS, Estimate, Row
 from gnav_agents.arena.tournament import Result
 from gnav_env.errors import GnavError
+from gnav_env.notation import record_match
 from gnav_env.observation import OBSERVATION_VERSION
 
-__all__ = ["command_line", "default_folder", "prepare_folder", "screen_table", "write_plot", "write_report"]
+__all__ = [
+    "command_line",
+    "default_folder",
+    "prepare_folder",
+    "screen_table",
+    "write_match",
+    "write_plot",
+    "write_report",
+]
 
 SCHEMA = 1
 """Rises when the meaning or the names of what stands in the files change."""
@@ -80,6 +89,21 @@ def write_report(result: Result, folder: Path, rules: str) -> list[Path]:
     return [_write(folder / name, text.encode()) for name, text in files.items()]
 
 
+def write_match(match: PlayedMatch, folder: Path) -> None:
+    """`folder`, made if need be, has `match` as text that `gnav replay` reads."""
+    text = record_match(
+        match.rules,
+        match.num_seats,
+        seed=match.seed,
+        match=match.block,
+        actions=match.actions,
+        agents=match.agents,
+    )
+    with _sentences(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / f"block-{match.block:05d}-rotation-{match.rotation}.txt", text.encode())
+
+
 def write_plot(result: Result, path: Path) -> Path | None:
     """A PNG at `path` shows the relative elimination rates; None, and no file, without matplotlib."""
     try:
@@ -110,17 +134,16 @@ def write_plot(result: Result, path: Path) -> Path | None:
 
 def screen_table(result: Result) -> Table:
     """The leaderboard for people."""
-    caption = "relative elimination: 1.00 is par, lower is better; [95 % interval over blocks]"
+    caption = (
+        "elimination: rate relative to the same tables, with its 95 % interval, 1 is par, lower is better; "
+        "out: share eliminated; won: win share; placed: 1 always first, 0 always last; ranks: likely ones"
+    )
     table = Table(title=_title(result.setup), caption=caption, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("#", justify="right")
-    table.add_column("agent", overflow="fold")
-    table.add_column("relative elimination", justify="right", no_wrap=True)
-    table.add_column("eliminated", justify="right")
-    table.add_column("win share", justify="right")
-    table.add_column("placement", justify="right")
-    table.add_column("lives a deal", justify="right")
-    table.add_column("rank", justify="right", no_wrap=True)
-    table.add_column("to the best")
+    table.add_column("agent", overflow="fold", min_width=12)
+    for heading in ("elimination", "out", "won", "placed", "ranks"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("standing", no_wrap=True)
     for row in result.rows:
         table.add_row(*_cells(row), style="bold" if row.standing == "best" else "")
     return table
@@ -142,7 +165,6 @@ def _cells(row: Row) -> list[Text]:
         _percent(row.elimination_rate),
         _percent(row.win_share),
         _number(row.placement.value, 3),
-        _number(row.loss_rate.value, 3),
         ranks,
         row.standing,
     ]

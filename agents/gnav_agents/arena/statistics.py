@@ -14,14 +14,25 @@ from scipy import stats
 
 from gnav_agents.arena.schedule import RESAMPLING, generator
 
-__all__ = ["DEFINITIONS", "NUM_RESAMPLES", "RATIOS", "Estimate", "Row", "make_rows", "sum_by_block"]
+__all__ = [
+    "DEFINITIONS",
+    "RATIOS",
+    "SUMS",
+    "Estimate",
+    "Row",
+    "interval",
+    "make_rows",
+    "ratios",
+    "resample",
+    "sum_by_block",
+]
 
 LEVEL = 0.95
 NUM_RESAMPLES = 2000
 
-SUMS = ("entries", "eliminated", "par", "wins", "placement", "lives_lost", "deals")
+SUMS = ("entries", "eliminated", "times_seats", "of_all", "wins", "placement", "lives_lost", "deals")
 RATIOS = {
-    "relative_elimination_rate": ("eliminated", "par"),
+    "relative_elimination_rate": ("times_seats", "of_all"),
     "elimination_rate": ("eliminated", "entries"),
     "win_share": ("wins", "entries"),
     "placement": ("placement", "entries"),
@@ -36,13 +47,13 @@ DEFINITIONS = {
     "eliminated": "the seat lost its last life and others outlived it; the last seats of a match are not "
     "eliminated when they fall together and share it, nor are seats that have lives when the match ends",
     "elimination_rate": "share of the agent's entries that were eliminated",
-    "relative_elimination_rate": "eliminations / par, where par is what average seats of the same matches "
-    "suffer: the sum, over the agent's entries, of the share of seats eliminated in that match; "
+    "relative_elimination_rate": "seats x eliminations of the agent / eliminations of all seats of the same "
+    "matches, both summed over the agent's entries: its elimination rate in units of its tables' mean rate; "
     "1 is par, lower is better",
     "win_share": "mean over entries of 1 / (seats that share the first place), 0 for other places; "
     "1 / seats is par",
-    "placement": "mean over entries of 1 - (place - 1) / (seats - 1), where seats that fall together have the "
-    "mean of their places; 1 is always first, 0 always last, 0.5 is par",
+    "placement": "mean over entries of 1 - (place - 1) / (seats - 1), where seats that fall together have "
+    "the mean of their places; 1 is always first, 0 always last, 0.5 is par",
     "loss_rate": "lives paid, less lives received as fines, for each deal in which the agent had a card",
     "mean_deals": "mean over entries of the deals in which the agent had a card",
     "interval": f"{LEVEL:.0%} bootstrap percentile interval over blocks, {NUM_RESAMPLES} resamples, the "
@@ -87,11 +98,12 @@ def sum_by_block(entries: NDArray[Any], num_agents: int) -> NDArray[np.float64]:
     num_seats = entries.shape[1]
     is_first = entries["place"] == 1
     mean_place = entries["place"] + (entries["tied"] - 1) / 2
-    par = np.broadcast_to(entries["eliminated"].mean(axis=1, keepdims=True), entries.shape)
     by_entry = {
         "entries": np.ones(entries.shape),
         "eliminated": entries["eliminated"],
-        "par": par,
+        # sums of whole numbers are exact, so that equal agents come out equal to the last digit
+        "times_seats": num_seats * entries["eliminated"],
+        "of_all": np.broadcast_to(entries["eliminated"].sum(axis=1, keepdims=True), entries.shape),
         "wins": is_first / entries["tied"],
         "placement": 1 - (mean_place - 1) / (num_seats - 1),
         "lives_lost": entries["lives_lost"],
@@ -108,8 +120,8 @@ def sum_by_block(entries: NDArray[Any], num_agents: int) -> NDArray[np.float64]:
 
 def make_rows(sums: NDArray[np.float64], names: tuple[str, ...], seed: int) -> tuple[Row, ...]:
     """The leaderboard, best first, from the sums by block [N, len(names), len(SUMS)]."""
-    values = _ratios(sums.sum(axis=0))
-    resampled = _ratios(resample(sums, NUM_RESAMPLES, seed))
+    values = ratios(sums.sum(axis=0))
+    resampled = ratios(resample(sums, NUM_RESAMPLES, seed))
     low, high = interval(resampled, len(sums))
     ranking = values[:, 0]
     placement = values[:, list(RATIOS).index("placement")]
@@ -134,7 +146,7 @@ def make_rows(sums: NDArray[np.float64], names: tuple[str, ...], seed: int) -> t
     )
 
 
-def _ratios(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def ratios(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """`RATIOS` of sums [..., len(SUMS)], [..., len(RATIOS)]; NaN where the denominator is 0."""
     numerators = sums[..., [SUMS.index(numerator) for numerator, _ in RATIOS.values()]]
     denominators = sums[..., [SUMS.index(denominator) for _, denominator in RATIOS.values()]]

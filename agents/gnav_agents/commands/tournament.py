@@ -34,6 +34,9 @@ def tournament(
         Path | None,
         typer.Option(help="Folder for the results.", show_default="results/RULES-SEATS-BLOCKS-SEED"),
     ] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Folder that gets every match as text, for `gnav replay`.")
+    ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the results of another tournament in that folder.")
     ] = False,
@@ -52,19 +55,25 @@ def tournament(
         default_folder,
         prepare_folder,
         screen_table,
+        write_match,
         write_plot,
         write_report,
     )
     from gnav_agents.arena.setup import make_setup
     from gnav_agents.arena.tournament import play_tournament
+    from gnav_env._jit import cache_is_cold
 
     setup = make_setup([name.strip() for name in agents.split(",")], rules, seats, blocks, seed)
     folder = out or default_folder(setup)
     prepare_folder(folder, setup, rules, overwrite=overwrite)
     began = perf_counter()
     with _progress() as progress:
-        task = progress.add_task("playing", total=blocks)
-        result = play_tournament(setup, progress=lambda done: progress.update(task, completed=done))
+        task = progress.add_task("compiling, once" if cache_is_cold() else "playing", total=blocks)
+        result = play_tournament(
+            setup,
+            progress=lambda done: progress.update(task, completed=done, description="playing"),
+            record=(lambda match: write_match(match, record)) if record else None,
+        )
     seconds = perf_counter() - began
     files = write_report(result, folder, rules)
     plot = write_plot(result, folder / "leaderboard.png")

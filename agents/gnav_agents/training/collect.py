@@ -1,7 +1,8 @@
 """Experience: tables at which some seats learn, and what each of their decisions led to.
 
-A seat decides at most once a deal, so a decision is an episode of one step: its reward is what the seat received minus
-what it paid from then on to the end of the deal. Decisions wait, each by itself, until their deal has ended.
+A seat decides at most once a deal, so a decision is an episode of one step: its reward is what the seat
+received minus what it paid from then on to the end of the deal. Decisions wait, each by itself, until their
+deal has ended.
 """
 
 from collections.abc import Sequence
@@ -49,7 +50,7 @@ class Decisions:
 
 
 class Field:
-    """B tables of one size, who sits at them, and the decisions that wait for the end of their deal, by seat."""
+    """B tables of one size, who sits there, and the decisions that wait for the end of their deal, by seat."""
 
     def __init__(
         self, rules: Rules, num_seats: int, num_tables: int, *, width: int, seed: int, league: League
@@ -61,7 +62,7 @@ class Field:
         self.seating = np.full((num_tables, num_seats), LEARNER, np.int16)
         shape = (num_tables, num_seats)
         self.balance = np.zeros(shape, np.int16)
-        """Lives received - paid in the deal so far; before a decision, what happened to that seat without it."""
+        """Lives received - paid in the deal so far: what has befallen a seat before its decision is not due to it."""
         self.waits = np.zeros(shape, np.bool_)
         self.observation = np.zeros((*shape, width), np.float32)
         self.action_mask = np.zeros((*shape, 2), np.int8)

@@ -1,15 +1,31 @@
-"""What a training run is told: a YAML file, checked, with `--set` on top. Every mistake is reported with its place."""
+"""What a training run is told: a YAML file, checked, with `--set` on top. A mistake is reported with its place."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from gnav_env._yaml import line_of, nearest, read_yaml
 from gnav_env.errors import GnavError, YamlError
 
-__all__ = ["LeagueConfig", "PpoConfig", "TrainConfig", "read_config", "to_yaml"]
+__all__ = [
+    "EvaluationConfig",
+    "LeagueConfig",
+    "NetworkConfig",
+    "PpoConfig",
+    "TrainConfig",
+    "read_config",
+    "to_yaml",
+]
 
 
 class Section(BaseModel):
@@ -19,33 +35,36 @@ class Section(BaseModel):
 
 
 class NetworkConfig(Section):
-    """The policy's network; the value function has one of the same size."""
+    """Sizes of the hidden layers."""
 
     hidden: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = (64, 64)
-    """Sizes of the hidden layers."""
+    """Of the policy."""
+    value_hidden: tuple[Annotated[int, Field(ge=1, le=4096)], ...] = (32,)
+    """Of the value function, which is only there to make learning steadier."""
 
 
 class PpoConfig(Section):
     """How Stable-Baselines3's MaskablePPO learns from the decisions collected."""
 
-    learning_rate: float = Field(1e-3, gt=0, le=1)
+    learning_rate: float = Field(default=1e-3, gt=0, le=1)
     """At the start; it falls linearly to `final_learning_rate` at the last decision."""
-    final_learning_rate: float = Field(0.0, ge=0, le=1)
-    decisions_per_update: int = Field(65_536, ge=16, le=2**24)
-    batch_size: int = Field(8_192, ge=2, le=2**24)
-    epochs: int = Field(2, ge=1, le=100)
-    clip: float = Field(0.2, gt=0, le=10)
-    entropy: float = Field(0.001, ge=0, le=10)
+    final_learning_rate: float = Field(default=0.0, ge=0, le=1)
+    decisions_per_update: int = Field(default=65_536, ge=16, le=2**24)
+    batch_size: int = Field(default=8_192, ge=2, le=2**24)
+    epochs: int = Field(default=2, ge=1, le=100)
+    clip: float = Field(default=0.2, gt=0, le=10)
+    entropy: float = Field(default=0.001, ge=0, le=10)
     """Weight of the policy's entropy."""
-    value: float = Field(0.5, ge=0, le=100)
+    value: float = Field(default=0.5, ge=0, le=100)
     """Weight of the value function's error."""
-    max_grad_norm: float = Field(0.5, gt=0)
+    max_grad_norm: float = Field(default=0.5, gt=0)
 
     @model_validator(mode="after")
     def _check_batch(self) -> "PpoConfig":
         if self.batch_size > self.decisions_per_update:
             raise ValueError(
-                f"batch_size must be at most decisions_per_update ({self.decisions_per_update}), not {self.batch_size}"
+                f"batch_size must be at most decisions_per_update ({self.decisions_per_update}), "
+                f"not {self.batch_size}"
             )
         return self
 
@@ -53,21 +72,21 @@ class PpoConfig(Section):
 class LeagueConfig(Section):
     """Who sits at the tables: `mirror`, `snapshots` and `anchors` are parts of the tables, in proportion."""
 
-    mirror: float = Field(1.0, ge=0)
+    mirror: float = Field(default=1.0, ge=0)
     """Tables at which every seat learns."""
-    snapshots: float = Field(1.0, ge=0)
+    snapshots: float = Field(default=1.0, ge=0)
     """Tables at which some seats are past selves."""
-    anchors: float = Field(0.0, ge=0)
+    anchors: float = Field(default=0.0, ge=0)
     """Tables at which some seats are agents that do not change."""
     agents: tuple[str, ...] = ()
     """The anchors, by name."""
-    opponents: float = Field(0.5, gt=0, lt=1)
+    opponents: float = Field(default=0.5, gt=0, lt=1)
     """Share of the seats that opponents have at the tables where there are any."""
-    snapshot_every: int = Field(250_000, ge=1)
+    snapshot_every: int = Field(default=250_000, ge=1)
     """Decisions between two snapshots."""
-    keep: int = Field(8, ge=1, le=100)
+    keep: int = Field(default=8, ge=1, le=100)
     """Snapshots in the league; a new one takes the place of the oldest."""
-    focus: float = Field(1.0, ge=0, le=10)
+    focus: float = Field(default=1.0, ge=0, le=10)
     """How much opponents that the learner does not outlive are preferred; 0: all alike."""
 
     @model_validator(mode="after")
@@ -82,20 +101,20 @@ class LeagueConfig(Section):
 class EvaluationConfig(Section):
     """How progress is measured: the same cards against the same population, again and again."""
 
-    every: int = Field(1_000_000, ge=1)
+    every: int = Field(default=1_000_000, ge=1)
     """Decisions between two evaluations."""
-    opponents: tuple[str, ...] = Field(("uniform", "threshold:VII", "tips"), min_length=1)
-    matches: int = Field(1_200, ge=1, le=1_000_000)
+    opponents: tuple[str, ...] = Field(default=("uniform", "threshold:VII", "tips"), min_length=1)
+    matches: int = Field(default=1_200, ge=1, le=1_000_000)
     """Matches of an evaluation, rounded up so that each shoe is played from every seat."""
-    seed: int = Field(1, ge=0, lt=2**63)
+    seed: int = Field(default=1, ge=0, lt=2**63)
 
 
 class CheckpointConfig(Section):
     """How often a run can be picked up again."""
 
-    every: int = Field(1_000_000, ge=1)
+    every: int = Field(default=1_000_000, ge=1)
     """Decisions between two checkpoints."""
-    keep: int = Field(2, ge=1, le=1000)
+    keep: int = Field(default=2, ge=1, le=1000)
     """Checkpoints that stay."""
 
 
@@ -114,12 +133,12 @@ class TrainConfig(Section):
     """Seats at the tables; several numbers train one agent on tables of each size."""
     objective: Literal["deal"] = "deal"
     """What is learned: `deal` is to lose few lives in each deal."""
-    seed: int = Field(0, ge=0, lt=2**63)
+    seed: int = Field(default=0, ge=0, lt=2**63)
     total_decisions: int = Field(ge=1)
     """Decisions of learning seats after which the run is finished."""
-    tables: int = Field(1_024, ge=1, le=2**20)
+    tables: int = Field(default=1_024, ge=1, le=2**20)
     """Tables that are played at once, of all sizes together."""
-    threads: int = Field(1, ge=1, le=256)
+    threads: int = Field(default=1, ge=1, le=256)
     """Threads of torch; more than one is slower on a machine that has other work."""
     network: NetworkConfig = NetworkConfig()
     ppo: PpoConfig = PpoConfig()
@@ -158,7 +177,8 @@ def read_config(path: str | Path, overrides: Sequence[str] = (), *, seed: int | 
     try:
         return TrainConfig.model_validate(_plain(data))
     except ValidationError as error:
-        raise YamlError(_sentence(error.errors()[0], data, path, origins)) from None
+        mistakes = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
+        raise YamlError(_sentence(mistakes[0], data, path, origins)) from None
 
 
 def to_yaml(config: TrainConfig) -> str:
@@ -207,9 +227,7 @@ def _plain(data: Any) -> Any:
     return data
 
 
-def _sentence(
-    error: Any, data: Any, path: str | Path, origins: Mapping[tuple[str, ...], str]
-) -> str:
+def _sentence(error: Any, data: Any, path: str | Path, origins: Mapping[tuple[str, ...], str]) -> str:
     """Where the mistake is, and what would be right."""
     keys: tuple[Any, ...] = error["loc"]
     name = ".".join(str(key) for key in keys)
@@ -218,7 +236,9 @@ def _sentence(
     where = origin or (f"{path}:{line}" if line else f"{path}")
     if error["type"] == "extra_forbidden":
         known = _keys_at(keys[:-1])
-        return f"{where}: unknown key {name!r}{nearest(str(keys[-1]), known)}; the keys are {', '.join(known)}"
+        return (
+            f"{where}: unknown key {name!r}{nearest(str(keys[-1]), known)}; the keys are {', '.join(known)}"
+        )
     if error["type"] == "missing":
         return f"{where}: the key {name!r} is missing"
     message = str(error["msg"]).removeprefix("Value error, ")

@@ -1,7 +1,8 @@
-"""Who sits opposite: anchors that never change and snapshots of the learner, chosen by how hard they are to outlive.
+"""Who sits opposite: anchors that never change and snapshots of the learner, chosen by how hard they are to
+outlive.
 
-Prioritised fictitious self-play: a member of the league is drawn with weight (1 - p) ** focus, p being the estimated
-probability that the learner outlives it in a match.
+Prioritised fictitious self-play: a member of the league is drawn with weight (1 - p) ** focus, p being the
+estimated probability that the learner outlives it in a match.
 """
 
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ _FADING = 0.95
 
 
 class League:
-    """Numbered members: first the anchors, then up to `keep` snapshots. Anchors are made for each number of seats."""
+    """Numbered members: first the anchors (made for each number of seats), then up to `keep` snapshots."""
 
     def __init__(self, config: LeagueConfig, rules: Rules, sizes: Sequence[int]) -> None:
         from gnav_agents.registry import make_agent
@@ -56,7 +57,7 @@ class League:
         return LearnedAgent(self.snapshots[member - len(anchors)], greedy=False)
 
     def add_snapshot(self, network: Network, age: int) -> None:
-        """`network`, which nobody may change any more, is a member, in the place of the oldest if there are enough."""
+        """`network`, which nobody may change any more, is a member, in the oldest's place if there are enough."""
         if len(self.snapshots) < self.config.keep:
             at = len(self.snapshots)
             self.snapshots.append(network)
@@ -74,7 +75,8 @@ class League:
         return (self.outlived[:names] + _PRIOR / 2) / (self.compared[:names] + _PRIOR)
 
     def seat(self, kinds: NDArray[Any], num_seats: int, rng: np.random.Generator) -> NDArray[np.int16]:
-        """Members for the seats of tables of the `kinds` [n] (see `table_kinds`), LEARNER or a number, [n, S].
+        """Members for the seats of tables of the `kinds` [n] (see `table_kinds`), LEARNER or a number, [n,
+        S].
 
         At a table with opponents there is at least one, and at least one learner.
         """
@@ -108,7 +110,9 @@ class League:
             pairs = is_learner[:, :, None] & (seating == member)[:, None, :]
             difference = place[:, :, None] - place[:, None, :].astype(np.int64)
             self.compared[member] += pairs.sum()
-            self.outlived[member] += (pairs & (difference < 0)).sum() + 0.5 * (pairs & (difference == 0)).sum()
+            self.outlived[member] += (pairs & (difference < 0)).sum() + 0.5 * (
+                pairs & (difference == 0)
+            ).sum()
 
     def fade(self) -> None:
         """What has been counted so far weighs less from now on: the learner has changed."""

@@ -1,6 +1,8 @@
-"""Stable-Baselines3's MaskablePPO with our own collection of experience: every learning seat of every table, one policy.
+"""Stable-Baselines3's MaskablePPO with our own collection of experience: every learning seat of every table,
+one policy.
 
-A decision is an episode of one step, so its buffer holds N of them side by side, as if N environments had made one step.
+A decision is an episode of one step, so its buffer holds N of them side by side, as if N environments had
+made one step.
 """
 
 from collections.abc import Callable, Generator
@@ -17,7 +19,7 @@ from stable_baselines3.common.logger import Logger
 
 from gnav_agents.learned import Network
 from gnav_agents.training.collect import Decisions, Field
-from gnav_agents.training.config import PpoConfig
+from gnav_agents.training.config import NetworkConfig, PpoConfig
 from gnav_env.engine import NUM_ACTIONS
 
 __all__ = ["SelfPlayPPO"]
@@ -33,7 +35,15 @@ class _Buffer(MaskableRolloutBuffer):
     def get(self, batch_size: int | None = None) -> Generator[MaskableRolloutBufferSamples, None, None]:
         """All decisions once, in batches of `batch_size`, in a new order."""
         if not self.generator_ready:
-            for name in ("observations", "actions", "values", "log_probs", "advantages", "returns", "action_masks"):
+            for name in (
+                "observations",
+                "actions",
+                "values",
+                "log_probs",
+                "advantages",
+                "returns",
+                "action_masks",
+            ):
                 setattr(self, name, self.swap_and_flatten(getattr(self, name)))
             self.generator_ready = True
         order = self.shuffler.permutation(self.n_envs)
@@ -42,18 +52,17 @@ class _Buffer(MaskableRolloutBuffer):
 
 
 class SelfPlayPPO(MaskablePPO):
-    """MaskablePPO that collects its experience from `fields`. `num_timesteps` counts decisions of learning seats."""
+    """MaskablePPO that collects experience from `fields`; `num_timesteps` counts decisions of learning seats."""
 
     def __init__(
         self,
         fields: list[Field],
         config: PpoConfig,
         *,
-        hidden: tuple[int, ...],
+        network: NetworkConfig,
         rng: np.random.Generator,
         shuffler: np.random.Generator,
         seed: int,
-        logger: Logger,
     ) -> None:
         self.fields = fields
         self.rng = rng
@@ -77,7 +86,7 @@ class SelfPlayPPO(MaskablePPO):
             max_grad_norm=config.max_grad_norm,
             rollout_buffer_class=_Buffer,
             rollout_buffer_kwargs={"shuffler": shuffler},
-            policy_kwargs={"net_arch": list(hidden)},
+            policy_kwargs={"net_arch": {"pi": list(network.hidden), "vf": list(network.value_hidden)}},
             seed=None,
             device="cpu",
             _init_setup_model=False,
@@ -88,12 +97,12 @@ class SelfPlayPPO(MaskablePPO):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self._setup_model()
-        self.set_logger(logger)
+        self.set_logger(Logger(None, []))
 
     def network(self) -> Network:
         """A copy of the policy as it is now; learning does not change it."""
         state = self.policy.state_dict()
-        last = len(self.policy_kwargs["net_arch"])
+        last = len(self.policy_kwargs["net_arch"]["pi"])
         names = [f"mlp_extractor.policy_net.{2 * i}" for i in range(last)] + ["action_net"]
         tensors = {
             f"{i}.{kind}": state[f"{name}.{kind}"].numpy().T.copy()
@@ -147,8 +156,6 @@ class SelfPlayPPO(MaskablePPO):
         collected = perf_counter()
         self._update_current_progress_remaining(min(self.num_timesteps, total_decisions), total_decisions)
         self.train()
-        for field in self.fields[:1]:
-            field.league.fade()
         self.seconds["collect"] += collected - began
         self.seconds["update"] += perf_counter() - collected
 
@@ -156,5 +163,3 @@ class SelfPlayPPO(MaskablePPO):
 def _linear(start: float, end: float) -> Callable[[float], float]:
     """A schedule for what is left of the run, from `start` (all of it) to `end` (nothing)."""
     return lambda left: end + (start - end) * left
-
-

@@ -1,0 +1,81 @@
+"""`gnav play`: a person at the terminal against agents, or agents among themselves to watch."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["play"]
+
+
+class CardNames(StrEnum):
+    """Languages of the names of the cards."""
+
+    ENGLISH = "english"
+    NORWEGIAN = "norwegian"
+
+
+def play(
+    opponents: Annotated[
+        str,
+        typer.Option(
+            help="Agents in the other seats, with commas between; they are repeated to fill the table. "
+            "See `gnav agents`.",
+            show_default="a mix",
+        ),
+    ] = "",
+    seats: Annotated[int, typer.Option(help="Seats at the table, yours included.")] = 6,
+    rules: Annotated[str, typer.Option(help="Name of a ruleset, or path of a YAML file.")] = "pagat",
+    seat: Annotated[int, typer.Option(help="Your seat, 0 to seats - 1.")] = 0,
+    seed: Annotated[int, typer.Option(help="Names the cards and the luck of the agents.")] = 0,
+    match: Annotated[int, typer.Option(help="Number of the match under the seed.")] = 0,
+    reveal: Annotated[
+        bool, typer.Option("--reveal", help="After each deal tell it again with all cards face up.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Nobody plays: agents in all seats, cards face up.")
+    ] = False,
+    record: Annotated[
+        Path | None, typer.Option(help="File for the match as text, for `gnav replay`.")
+    ] = None,
+    language: Annotated[CardNames, typer.Option(help="Language of the cards' names.")] = CardNames.ENGLISH,
+) -> None:
+    """Play a match in the terminal.
+
+    You are asked to STAND (`s`) or to EXCHANGE (`x`); `?` explains the cards, `q` leaves.
+    """
+    import sys
+
+    from rich.console import Console
+
+    from gnav_agents.registry import make_agent
+    from gnav_agents.ui.terminal import Player, Terminal, play_match
+    from gnav_env.cards import display_name
+    from gnav_env.errors import GnavError
+    from gnav_env.variants import get_rules
+
+    ruleset = get_rules(rules)
+    ruleset.check_seats(seats)
+    if not watch and not 0 <= seat < seats:
+        raise GnavError(f"--seat must be 0 to {seats - 1}, not {seat}")
+    if record is not None and not record.parent.is_dir():
+        raise GnavError(f"--record: there is no folder {record.parent}")
+    middling = display_name(ruleset.ranks[len(ruleset.ranks) * 3 // 7])  # VI in Gnav
+    mix = ["tips", "counting", f"threshold:{middling}"]
+    names = [name.strip() for name in opponents.split(",") if name.strip()] or mix
+    num_others = seats if watch else seats - 1
+    if len(names) > num_others and opponents:
+        raise GnavError(f"--opponents must be at most {num_others} for this table, not {len(names)}")
+    others = [names[number % len(names)] for number in range(num_others)]
+    players = [Player(name=name, agent=make_agent(name, ruleset, seats)) for name in others]
+    if not watch:
+        players.insert(seat, Player(name="human"))
+    terminal = Terminal(
+        Console(),
+        sys.stdin,
+        observer=None if watch else seat,
+        names=[player.name for player in players],
+        language=language.value,
+    )
+    play_match(terminal, ruleset, players, seed=seed, match=match, reveal=reveal, record=record)

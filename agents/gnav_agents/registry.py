@@ -1,0 +1,190 @@
+"""From a name to an agent: `make_agent` takes what every command, league and tournament takes.
+
+A name is, in this order: one of ours (``tips``, ``threshold:VII``), one that an installed package offers in
+the entry point group ``gnav.agents``, the folder of a trained agent (or of a run with a `best/`), or
+``module:attribute``. What an agent is stands in agent.py.
+"""
+
+import importlib
+import inspect
+import operator
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from gnav_agents.agent import Agent
+from gnav_agents.counting import Counting
+from gnav_agents.threshold import exchange, stand, threshold
+from gnav_agents.tips import Tips
+from gnav_agents.uniform import Uniform
+from gnav_env._yaml import nearest
+from gnav_env.cards import display_name
+from gnav_env.errors import GnavError
+from gnav_env.rules import Rules
+from gnav_env.variants import get_rules
+
+__all__ = ["ENTRY_POINTS", "agent_names", "describe_agents", "make_agent"]
+
+ENTRY_POINTS = "gnav.agents"
+"""The entry point group in which other packages offer agents. A name of ours wins over theirs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _BuiltIn:
+    description: str
+    make: Callable[[Rules], Agent] | None = None
+    make_with: Callable[[str, Rules], Agent] | None = None
+    """Instead of `make`, for an agent that takes an argument behind a colon: a rank."""
+
+
+_BUILT_IN = {
+    "uniform": _BuiltIn(description="any legal action, each as likely", make=lambda rules: Uniform()),
+    "stand": _BuiltIn(description="STAND wherever it is legal", make=lambda rules: stand()),
+    "exchange": _BuiltIn(description="EXCHANGE wherever it is legal", make=lambda rules: exchange()),
+    "threshold": _BuiltIn(
+        description="EXCHANGE a card ranked below RANK, keep the rest", make_with=threshold
+    ),
+    "tips": _BuiltIn(description="the advice that texts of the rules give", make=Tips),
+    "counting": _BuiltIn(
+        description="the best reply to threshold players, given all that its seat has seen", make=Counting
+    ),
+}
+
+
+def make_agent(name: str, rules: str | Rules = "pagat", num_seats: int = 6) -> Agent:
+    """The agent called `name`, for tables of `num_seats` with `rules`.
+
+    Raises `GnavError` if there is no such agent or if it cannot be made, and says what would be right.
+
+    >>> make_agent("threshold:VII").level
+    10
+    """
+    rules = get_rules(rules)
+    rules.check_seats(num_seats)
+    word, colon, argument = name.partition(":")
+    if word in _BUILT_IN:
+        return _make_built_in(word, argument if colon else None, rules)
+    offered = _offered().get(name)
+    if offered is not None:
+        return _build(name, offered.load(), rules, num_seats)
+    folder = _trained_folder(Path(name))
+    if folder is not None:
+        from gnav_agents.learned import load_agent
+
+        return load_agent(folder, rules=rules, num_seats=num_seats)
+    if re.fullmatch(r"[^\W\d][\w.]*:[^\W\d][\w.]*", name):
+        return _build(name, _import(name, word, argument), rules, num_seats)
+    is_folder = name != "" and Path(name).is_dir()
+    if is_folder or "/" in name or "\\" in name:
+        raise GnavError(
+            f"agent {name}: a trained agent's folder has agent.json in it or in its best/, and this one "
+            + ("has not" if is_folder else "does not exist")
+        )
+    raise _unknown(name)
+
+
+def agent_names() -> list[str]:
+    """The names of our agents, `threshold` without its rank, and of those that other packages offer."""
+    return [*_BUILT_IN, *(name for name in _offered() if name not in _BUILT_IN)]
+
+
+def describe_agents() -> dict[str, str]:
+    """What may be written for an agent, and what it is: ours, those of other packages, then the forms."""
+    described = {
+        name + (":RANK" if agent.make_with else ""): agent.description for name, agent in _BUILT_IN.items()
+    }
+    for name, point in _offered().items():
+        if name not in _BUILT_IN:
+            described[name] = (
+                f"{point.value}, from {point.dist.name if point.dist else 'an installed package'}"
+            )
+    described["runs/NAME"] = "a trained agent: its folder, or the folder of its run for the best of it"
+    described["MODULE:NAME"] = "an agent of your own, a class or an object with an act method"
+    return described
+
+
+def _make_built_in(word: str, argument: str | None, rules: Rules) -> Agent:
+    agent = _BUILT_IN[word]
+    if agent.make_with is not None:
+        if not argument:
+            example = display_name(rules.ranks[len(rules.ranks) // 3])
+            raise GnavError(f"agent {word}: it needs a rank, for example {word}:{example}")
+        return agent.make_with(argument, rules)
+    if argument is not None:
+        raise GnavError(f"agent {word}: it takes no argument, so write {word} and not {word}:{argument}")
+    assert agent.make is not None
+    return agent.make(rules)
+
+
+def _offered() -> dict[str, EntryPoint]:
+    """What installed packages offer, by name."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+
+
+def _trained_folder(path: Path) -> Path | None:
+    """The folder of a trained agent at `path`: the folder itself or its `best`; None if neither is one."""
+    return next((folder for folder in (path, path / "best") if (folder / "agent.json").is_file()), None)
+
+
+def _import(name: str, module_name: str, attribute: str) -> Any:
+    """The attribute of the module; the current directory is searched first, as `python -m` does it."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and f"{module_name}.".startswith(f"{error.name}."):
+            raise _unknown(name, f"; there is no module {error.name} either") from None
+        raise GnavError(f"agent {name}: its module needs {error.name}, which is not installed") from error
+    try:
+        return operator.attrgetter(attribute)(module)
+    except AttributeError:
+        public = [word for word in dir(module) if not word.startswith("_")]
+        raise GnavError(
+            f"agent {name}: module {module_name} has no {attribute}{nearest(attribute, public)}"
+        ) from None
+
+
+def _build(name: str, thing: Any, rules: Rules, num_seats: int) -> Agent:
+    """`thing` itself if it is an object with `act`; what it returns if it is a class or a function."""
+    makes_agents = inspect.isclass(thing) or (callable(thing) and not hasattr(thing, "act"))
+    agent: Any = _call(name, thing, {"rules": rules, "num_seats": num_seats}) if makes_agents else thing
+    if not callable(getattr(agent, "act", None)):
+        kind = type(agent).__name__
+        raise GnavError(f"agent {name}: {kind} has no method act(observation, action_mask, rng)")
+    return agent
+
+
+def _call(name: str, maker: Callable[..., Any], offered: dict[str, Any]) -> Any:
+    """What `maker` returns, called with those of the `offered` keywords that it takes."""
+    signature = inspect.signature(maker)
+    parameters = signature.parameters.values()
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    names = {
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    }
+    taken = {key: value for key, value in offered.items() if takes_any or key in names}
+    try:
+        signature.bind(**taken)
+    except TypeError as error:
+        raise GnavError(
+            f"agent {name}: it may take {' and '.join(f'{key}=' for key in offered)} and nothing else "
+            f"without a default: {error}"
+        ) from None
+    return maker(**taken)
+
+
+def _unknown(name: str, reason: str = "") -> GnavError:
+    names = agent_names()
+    close = nearest(name, names) or nearest(name.partition(":")[0], names)
+    return GnavError(
+        f"unknown agent {name!r}{close}; the agents are {', '.join(names)} (threshold with a rank, as in "
+        f"threshold:VII), the folder of a trained one, and module:attribute for one of your own{reason}"
+    )

@@ -1,0 +1,62 @@
+"""`threshold:RANK`: EXCHANGE a card ranked below RANK, keep any other; `stand` and `exchange` are extremes.
+
+One number is the whole agent, and a well chosen one is hard to beat for who does not look around: the
+yardstick for everything that claims to play. The best rank falls with the number of seats (pagat: about V at
+six, II at twenty).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnav_agents.agent import Masks, Observations, Policy, certain
+from gnav_env._yaml import nearest
+from gnav_env.cards import display_name
+from gnav_env.errors import GnavError
+from gnav_env.observation import piece
+from gnav_env.rules import MAX_RANKS, Rules
+
+__all__ = ["Threshold", "exchange", "rank_number", "stand", "threshold"]
+
+
+class Threshold(Policy):
+    """EXCHANGE with a card whose number is below `level`, 0 being the lowest rank; STAND with any other."""
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    def probabilities(self, observation: Observations, action_mask: Masks) -> NDArray[np.float64]:
+        """float64 [B, A]: 1 for the action of the threshold, or for the other where that is illegal."""
+        own = piece(observation, "own_card").argmax(axis=1)
+        return certain(own < self.level, action_mask)
+
+
+def threshold(rank: str, rules: Rules) -> Threshold:
+    """The agent that stands with `rank` and above; `GnavError` if the deck has no such rank."""
+    return Threshold(rank_number(rank, rules))
+
+
+def stand() -> Threshold:
+    """The agent that stands wherever it may."""
+    return Threshold(0)
+
+
+def exchange() -> Threshold:
+    """The agent that exchanges wherever it may."""
+    return Threshold(MAX_RANKS)
+
+
+def rank_number(rank: str, rules: Rules) -> int:
+    """The number of `rank`, 0 the lowest: a key of the deck or a name that people use, in any case.
+
+    Raises `GnavError` with the deck's ranks if it has none like that.
+    """
+    numbers: dict[str, int] = {}
+    for number, key in enumerate(rules.ranks):
+        for name in (key, display_name(key), display_name(key, "norwegian")):
+            numbers[name.lower()] = number
+    if rank.lower() not in numbers:
+        raise GnavError(
+            f"the deck of {rules.name} has no rank {rank!r}{nearest(rank.lower(), numbers)}; "
+            f"its ranks are {', '.join(display_name(key) for key in rules.deck)}"
+        )
+    return numbers[rank.lower()]
