@@ -1,8 +1,8 @@
 """Remake the golden playthroughs: python scripts/remake_playthroughs.py
 
 A playthrough is a match of each named ruleset with all that can be known of it, in the notation of
-gnav_env/notation.py: `gnav replay` shows it. Comments say before each action what the seat to act sees and may do,
-and after it how the table stands. Even seats choose at random, the others by the strength of their card.
+gnav_env/notation.py: `gnav replay` shows it. Comments say before each action what the seat to act sees and may
+do, and after it how the table stands. Even seats choose at random, the others by how strong their card is.
 """
 
 from hashlib import sha256
@@ -48,7 +48,7 @@ def playthrough(name: str) -> str:
             recorder.comment(_view(table, table.to_act))
             recorder.act(_choice(table, table.to_act, num_actions))
             num_actions += 1
-            if table.to_act is not None:
+            if table.legal_actions():
                 hands = " ".join(hand or "-" for hand in table.hands)
                 lives = " ".join(map(str, table.lives))
                 recorder.comment(f"hands {hands}, lives {lives}, pool {table.pool}, views {_digest(table)}")

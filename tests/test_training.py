@@ -1,4 +1,4 @@
-"""Training: experience is each seat's own, runs repeat and resume to the byte, mistakes are named, it learns."""
+"""Training: experience is each seat's own, runs repeat and resume exactly, mistakes are named, it learns."""
 
 import json
 import random
@@ -113,7 +113,7 @@ def play_and_watch(field: Field, steps: int) -> tuple[Decisions, list[tuple[byte
                     seen.append((observation, action, float(tables.balance[b, seat] - before)))
             balance[b] = 0
 
-    field.tables.step = step
+    field.tables.step = step  # type: ignore[method-assign]
     for _ in range(steps):
         told.append(field.step(network, rng))
     return Decisions.join(told), seen, len(waiting)

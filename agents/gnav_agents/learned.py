@@ -65,7 +65,7 @@ def fit(observation: Observations, width: int) -> Observations:
 
 @dataclass(frozen=True)
 class Network:
-    """Fully connected layers, tanh between them; `weights[i]` is float32 [inputs, outputs], `biases[i]` [outputs]."""
+    """Connected layers, tanh between them; `weights[i]` is float32 [inputs, outputs], `biases[i]` [outputs]."""
 
     weights: tuple[NDArray[np.float32], ...]
     biases: tuple[NDArray[np.float32], ...]
@@ -103,7 +103,7 @@ class Network:
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray[Any]]) -> Self:
-        """The network in `tensors`; `GnavError` unless they are layers that fit together, of finite numbers."""
+        """The network in `tensors`; `GnavError` unless they are layers that fit, of finite numbers."""
         count = len(tensors) // 2
         names = {f"{i}.{kind}" for i in range(count) for kind in ("weight", "bias")}
         if not count or set(tensors) != names:

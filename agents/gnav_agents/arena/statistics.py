@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from gnav_agents.arena.schedule import RESAMPLING, generator
 
@@ -171,8 +171,10 @@ def resample(sums: NDArray[np.float64], num_resamples: int, seed: int) -> NDArra
 
 def _levels(num_blocks: int) -> tuple[float, float]:
     """The two percentiles, as shares, that enclose `LEVEL`, widened for few blocks (Hesterberg 2015)."""
-    t = stats.t.ppf((1 + LEVEL) / 2, num_blocks - 1)
-    tail = float(stats.norm.cdf(-t * np.sqrt(num_blocks / (num_blocks - 1))))
+    t = special.stdtrit(
+        num_blocks - 1, (1 + LEVEL) / 2
+    )  # Student's quantile; ndtr is the normal distribution
+    tail = float(special.ndtr(-t * np.sqrt(num_blocks / (num_blocks - 1))))
     return tail, 1 - tail
 
 
@@ -192,7 +194,8 @@ def _rank_interval(ranking: NDArray[np.float64], num_blocks: int) -> tuple[NDArr
     num_agents = ranking.shape[1]
     if num_blocks < 2:
         return np.ones(num_agents), np.full(num_agents, num_agents)
-    ranks = stats.rankdata(_nan_last(ranking), method="min", axis=1)
+    rates = _nan_last(ranking)
+    ranks = np.stack([1 + np.count_nonzero(rates < rates[:, [a]], axis=1) for a in range(num_agents)], axis=1)
     low, high = np.quantile(ranks, _levels(num_blocks), axis=0, method="nearest")
     return low, high
 

@@ -50,7 +50,7 @@ class Decisions:
 
 
 class Field:
-    """B tables of one size, who sits there, and the decisions that wait for the end of their deal, by seat."""
+    """B tables of one size, who sits there, and the decisions that wait for their deal's end, by seat."""
 
     def __init__(
         self, rules: Rules, num_seats: int, num_tables: int, *, width: int, seed: int, league: League
@@ -62,7 +62,7 @@ class Field:
         self.seating = np.full((num_tables, num_seats), LEARNER, np.int16)
         shape = (num_tables, num_seats)
         self.balance = np.zeros(shape, np.int16)
-        """Lives received - paid in the deal so far: what has befallen a seat before its decision is not due to it."""
+        """Lives received - paid in the deal so far; what came before a decision is not due to it."""
         self.waits = np.zeros(shape, np.bool_)
         self.observation = np.zeros((*shape, width), np.float32)
         self.action_mask = np.zeros((*shape, 2), np.int8)

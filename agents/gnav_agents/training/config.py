@@ -1,4 +1,4 @@
-"""What a training run is told: a YAML file, checked, with `--set` on top. A mistake is reported with its place."""
+"""What a training run is told: a YAML file, `--set` on top, checked. Mistakes are told with their place."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

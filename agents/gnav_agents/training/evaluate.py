@@ -84,7 +84,9 @@ class Population:
         wins = np.concatenate([part.wins for part in parts])
         compared = np.concatenate([part.compared for part in parts])
         outlived = np.concatenate([part.outlived for part in parts])
-        lives, deals = sum(part.lives for part in parts), sum(part.deals for part in parts)
+        lives, deals = (
+            np.sum([getattr(part, name) for part in parts], axis=0) for name in ("lives", "deals")
+        )
         by_opponent = outlived.sum(axis=0) / np.maximum(1, compared.sum(axis=0))
         met = compared.sum(axis=0) > 0
         shares = outlived.sum(axis=1) / compared.sum(axis=1)

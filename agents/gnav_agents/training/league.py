@@ -57,7 +57,7 @@ class League:
         return LearnedAgent(self.snapshots[member - len(anchors)], greedy=False)
 
     def add_snapshot(self, network: Network, age: int) -> None:
-        """`network`, which nobody may change any more, is a member, in the oldest's place if there are enough."""
+        """`network`, which nobody will change, is a member, in the oldest's place if all are taken."""
         if len(self.snapshots) < self.config.keep:
             at = len(self.snapshots)
             self.snapshots.append(network)
@@ -104,15 +104,14 @@ class League:
         return np.searchsorted(parts / parts[-1], (np.arange(num_tables) + 0.5) / num_tables).astype(np.int8)
 
     def record(self, seating: NDArray[np.int16], place: NDArray[Any]) -> None:
-        """Finished matches are counted: who sat where [n, S], and the finishing places [n, S]; a tie is half."""
+        """Finished matches are counted: who sat where [n, S], and the places [n, S]; a tie is half."""
         is_learner = seating == LEARNER
         for member in np.unique(seating[seating != LEARNER]):
             pairs = is_learner[:, :, None] & (seating == member)[:, None, :]
             difference = place[:, :, None] - place[:, None, :].astype(np.int64)
+            outlived = (difference < 0) + 0.5 * (difference == 0)
             self.compared[member] += pairs.sum()
-            self.outlived[member] += (pairs & (difference < 0)).sum() + 0.5 * (
-                pairs & (difference == 0)
-            ).sum()
+            self.outlived[member] += (pairs * outlived).sum()
 
     def fade(self) -> None:
         """What has been counted so far weighs less from now on: the learner has changed."""

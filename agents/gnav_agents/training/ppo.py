@@ -52,7 +52,7 @@ class _Buffer(MaskableRolloutBuffer):
 
 
 class SelfPlayPPO(MaskablePPO):
-    """MaskablePPO that collects experience from `fields`; `num_timesteps` counts decisions of learning seats."""
+    """MaskablePPO that learns from what happens in `fields`; `num_timesteps` counts decisions."""
 
     def __init__(
         self,

@@ -61,9 +61,9 @@ config is in `config.yaml`, the versions of what it was run with in `versions.js
 ## Against the population
 
 One learner among opponents that do not change, {final["matches"]:,} matches, each shoe played from every
-seat and the same shoes at every evaluation. `best` is the policy of {agents["best"]["decisions"]:,} decisions,
-the one that outlived the most; chosen by these very matches, its figures flatter it a little. A
-tournament with new cards is the fair test:
+seat and the same shoes at every evaluation. `best` is the policy of
+{agents["best"]["decisions"]:,} decisions, the one that outlived the most; chosen by these very matches, its
+figures flatter it a little. A tournament with new cards is the fair test:
 
     gnav tournament --agents {folder.as_posix()}/best,{rivals} --seats {config.seats[-1]}
 

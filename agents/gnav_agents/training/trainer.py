@@ -85,8 +85,8 @@ def check_folder(folder: Path, config: TrainConfig, *, resume: bool, overwrite: 
     changed = [key for key in now if now[key] != before.get(key) and key not in ("name", "total_decisions")]
     if changed:
         raise GnavError(
-            f"{folder}: a resumed run keeps its config, but {changed[0]} was {before.get(changed[0])!r} and is now "
-            f"{now[changed[0]]!r}; only total_decisions may change"
+            f"{folder}: a resumed run keeps its config, but {changed[0]} was {before.get(changed[0])!r} "
+            f"and is now {now[changed[0]]!r}; only total_decisions may change"
         )
     return checkpoint
 
@@ -271,7 +271,7 @@ class Trainer:
 
     @contextmanager
     def _logging(self) -> Generator[None]:
-        """The model's logger writes curves for TensorBoard, on one axis even if the run stops, and lines of JSON."""
+        """The model's logger writes lines of JSON, and TensorBoard's curves, on one axis if it is resumed."""
         first = self.decisions + 1 if self._checkpoint else None
         try:
             logger = Logger(

@@ -1,0 +1,207 @@
+"""Gymnasium, SB3 and the batch: the checks of their own, and that they all play the same match."""
+
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pettingzoo
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from gnav_env import VARIANTS, GnavError, IllegalAction, Tables
+from gnav_env.learner import LearnerTables
+
+RULES = [(name, n) for name, rules in VARIANTS.items() for n in (2, 3, 6) if n >= rules.min_players]
+
+
+def fixed(observation: Any, action_mask: Any, rng: Any) -> Any:
+    """A policy without luck: exchange low cards where that is legal."""
+    wish = (observation[:, 24] < 0.45).astype(np.int64)
+    is_legal = action_mask[np.arange(len(wish)), wish] != 0
+    return np.where(is_legal, wish, 1 - wish)
+
+
+@pytest.mark.parametrize(("rules", "num_seats"), RULES)
+def test_gymnasiums_checker_is_content(rules: str, num_seats: int) -> None:
+    if rules == "forced":
+        pytest.skip("the checker samples actions without the mask, and an illegal one is an error")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gymnasium.make("gnav/Gnav-v0", rules=rules, num_seats=num_seats).unwrapped, skip_render_check=True)
+
+
+def test_sb3s_checker_is_content() -> None:
+    sb3_check = pytest.importorskip("stable_baselines3.common.env_checker").check_env
+    sb3_check(gymnasium.make("gnav/Gnav-v0").unwrapped)
+
+
+def test_maskable_ppo_learns_on_the_vec_env() -> None:
+    sb3_contrib = pytest.importorskip("sb3_contrib")
+    from gnav_env.sb3 import GnavVecEnv
+
+    model = sb3_contrib.MaskablePPO("MlpPolicy", GnavVecEnv(32), n_steps=16, batch_size=128, device="cpu")
+    model.learn(1024)
+    assert model.num_timesteps == 1024
+
+
+def test_the_vec_env_keeps_terminal_observations_and_never_writes_in_place() -> None:
+    pytest.importorskip("stable_baselines3")
+    from gnav_env.sb3 import GnavVecEnv
+
+    environment = GnavVecEnv(8, num_seats=3, opponents=fixed, seed=4)
+    kept = [environment.reset()]
+    num_done = 0
+    for _ in range(60):
+        environment.step_async(np.ones(8, np.int64))
+        observation, reward, done, infos = environment.step_wait()
+        assert not any(np.shares_memory(observation, earlier) for earlier in kept)
+        kept.append(observation)
+        for b in np.flatnonzero(done):
+            num_done += 1
+            assert infos[b]["terminal_observation"].shape == observation[b].shape
+        assert reward.dtype == np.float32
+    assert num_done > 0
+    assert np.array(environment.env_method("action_masks")).shape == (8, 2)
+
+
+def test_a_vector_of_tables_is_made_by_gymnasium() -> None:
+    environment = gymnasium.make_vec("gnav/Gnav-v0", num_envs=8, num_seats=3, opponents=fixed)
+    observation, info = environment.reset(seed=1)
+    assert environment.observation_space.contains(observation)
+    ended = 0
+    for _ in range(80):
+        observation, _, terminated, truncated, info = environment.step(np.zeros(8, np.int64))
+        assert environment.observation_space.contains(observation)
+        for b in np.flatnonzero(terminated | truncated):
+            ended += 1
+            assert info["_final_obs"][b] and info["final_obs"][b].shape == observation[b].shape
+    assert ended > 0
+
+
+@pytest.mark.parametrize(("rules", "num_seats"), RULES)
+def test_a_batch_of_one_a_batch_of_many_and_the_aec_play_the_same_deals(rules: str, num_seats: int) -> None:
+    num_tables = 5
+    many = Tables(rules, num_seats, num_tables, seed=11, restart=False)
+    alone = [Tables(rules, num_seats, 1, seed=11, restart=False) for _ in range(num_tables)]
+    aec: list[Any] = []
+    for b, tables in enumerate(alone):
+        tables.reset(matches=[b])
+        environment = pettingzoo.make("aec", "gnav/gnav-v0", rules=rules, num_seats=num_seats)
+        environment.reset(seed=11)
+        for _ in range(b):
+            environment.reset()
+        aec.append(environment)
+    for _ in range(400):
+        if (many.seat < 0).all():
+            break
+        actions = fixed(many.observation, many.action_mask, None)
+        for b in np.flatnonzero(many.seat >= 0):
+            environment = aec[b]
+            while environment.terminations[environment.agent_selection]:
+                environment.step(None)
+            view = environment.last()[0]
+            assert environment.agent_selection == f"player_{many.seat[b]}"
+            assert view["observation"].tobytes() == many.observation[b].tobytes() == alone[b].observation[0].tobytes()
+            assert view["action_mask"].tolist() == many.action_mask[b].tolist()
+            environment.step(int(actions[b]))
+            alone[b].step(actions[b : b + 1])
+        many.step(actions)
+    assert (many.seat < 0).all()
+    for b in range(num_tables):
+        assert many.records[b].tobytes() == alone[b].records[0].tobytes()
+        assert aec[b].table.record.tobytes() == many.records[b].tobytes()
+
+
+@pytest.mark.parametrize("reward", ["lives", "placement", "win"])
+def test_the_learners_rewards_are_those_of_the_aec(reward: str) -> None:
+    for seat in range(3):
+        learner = LearnerTables(num_seats=3, opponents=fixed, seat=seat, reward=reward, seed=5)
+        for match in range(4):
+            total = 0.0
+            while True:
+                actions = fixed(learner.observation, learner.action_mask, None)
+                learner.step(actions)
+                total += float(learner.rewards[0])
+                if learner.terminated[0] or learner.truncated[0]:
+                    break
+            environment = pettingzoo.make("aec", "gnav/gnav-v0", num_seats=3, reward=reward)
+            environment.reset(seed=5)
+            for _ in range(match):
+                environment.reset()
+            expected = 0.0
+            while environment.agents:
+                agent = environment.agent_selection
+                view, gained, termination, truncation, _ = environment.last()
+                if agent == f"player_{seat}":
+                    expected += gained
+                if termination or truncation:
+                    environment.step(None)
+                else:
+                    environment.step(int(fixed(view["observation"][None], view["action_mask"][None], None)[0]))
+            assert total == pytest.approx(expected)
+
+
+def test_the_learner_sits_everywhere_in_turn() -> None:
+    learner = LearnerTables(num_seats=4, num_tables=8, opponents=fixed)
+    assert learner.seat.tolist() == [0, 1, 2, 3] * 2
+
+
+def test_each_opponent_plays_its_own_seat() -> None:
+    def always(action: int) -> Any:
+        return lambda observation, action_mask, rng: np.full(len(observation), action)
+
+    learner = LearnerTables(num_seats=3, opponents=[always(0), always(1)], seat=1, seed=2)
+    twin = Tables(num_seats=3, seed=2)
+    for _ in range(10):
+        while twin.seat[0] != 1:
+            twin.step(np.array([0 if twin.seat[0] == 2 else 1]))
+        if learner.tables.records[0]["match"] != 0 or twin.records[0]["match"] != 0:
+            break
+        assert learner.observation.tobytes() == twin.observation.tobytes()
+        action = fixed(twin.observation, twin.action_mask, None)
+        learner.step(action)
+        twin.step(action)
+    assert twin.records[0]["deals"] > 1
+
+
+def test_illegal_actions_are_errors_that_name_the_rule_and_change_nothing() -> None:
+    tables = Tables("forced", 6, 16, seed=1)
+    before = tables.records.tobytes()
+    with pytest.raises(IllegalAction, match="stand_requires: matador"):
+        tables.step(np.zeros(16, np.int64))
+    assert tables.records.tobytes() == before
+    with pytest.raises(IllegalAction, match=r"0 \(STAND\) or 1 \(EXCHANGE\), not 7"):
+        tables.step(np.full(16, 7))
+    environment = gymnasium.make("gnav/Gnav-v0", rules="forced", opponents=fixed).unwrapped
+    environment.reset(seed=1)
+    wrong = int(np.flatnonzero(~environment.action_masks())[0]) if not environment.action_masks().all() else 5
+    with pytest.raises(IllegalAction):
+        environment.step(wrong)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"opponents": [fixed]}, "opponents must be one, or 5"),
+        ({"opponents": "tips"}, "opponents must be one"),
+        ({"seat": 6}, "seat must be 0 to 5"),
+        ({"reward": "win", "episode": "deal"}, "needs episode='match'"),
+        ({"reward": "points"}, "reward must be lives, placement or win"),
+        ({"episode": "round"}, "episode must be match or deal"),
+        ({"num_tables": 0}, "num_tables must be 1 or more"),
+    ],
+)
+def test_options_that_cannot_be_say_what_would_be_right(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(GnavError, match=message):
+        LearnerTables(**options)
+
+
+def test_a_step_after_the_end_asks_for_a_reset() -> None:
+    environment = gymnasium.make("gnav/Gnav-v0", num_seats=2, episode="deal", opponents=fixed).unwrapped
+    environment.reset(seed=1)
+    for _ in range(5):
+        if environment.step(0)[2]:
+            break
+    with pytest.raises(GnavError, match=r"call reset\(\) first"):
+        environment.step(0)
