@@ -80,6 +80,12 @@ def interrupt_at(decisions: int) -> Any:
     return on_update
 
 
+@pytest.fixture(autouse=True)
+def _no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes longer than these runs; the one in `finished` has its report."""
+    monkeypatch.setattr("gnav_agents.training.trainer.write_report", lambda *_: None)
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "finished"

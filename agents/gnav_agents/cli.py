@@ -30,19 +30,22 @@ for command in (train, tournament, play, replay, agents, observation):
 
 
 def main() -> None:
-    """Run the command line. Errors about input end with exit code 2 and a sentence, Ctrl-C with 130."""
-    from gnav_env.errors import GnavError
+    """Run the command line. Errors about input end with exit code 2 and a sentence, Ctrl-C with 130.
 
+    With `GNAV_TRACEBACK` set they show where they were raised.
+    """
     try:
         app()
-    except (GnavError, OSError) as error:
-        if os.environ.get("GNAV_TRACEBACK"):
-            raise
-        print(f"gnav: {error}", file=sys.stderr)
-        sys.exit(2)
     except KeyboardInterrupt:
         print("gnav: interrupted", file=sys.stderr)
         sys.exit(130)
+    except Exception as error:
+        from gnav_env.errors import GnavError  # late: gnav_env brings the compiler
+
+        if not isinstance(error, (GnavError, OSError)) or os.environ.get("GNAV_TRACEBACK"):
+            raise
+        print(f"gnav: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

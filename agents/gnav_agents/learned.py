@@ -65,7 +65,7 @@ def fit(observation: Observations, width: int) -> Observations:
 
 @dataclass(frozen=True)
 class Network:
-    """Connected layers, tanh between them; `weights[i]` is float32 [inputs, outputs], `biases[i]` [outputs]."""
+    """Layers with tanh between them; `weights[i]` is float32 [inputs, outputs], `biases[i]` [outputs]."""
 
     weights: tuple[NDArray[np.float32], ...]
     biases: tuple[NDArray[np.float32], ...]
