@@ -48,12 +48,12 @@ def parse_yaml(text: str, *, where: str) -> Any:
     return data
 
 
-def line_of(data: Any, keys: Iterable[str | int]) -> int | None:
-    """The line (from 1) on which the value at `keys` stands in `data` from `read_yaml`; the nearest parent's if unknown."""
-    line = None
+def line_of(data: Any, keys: Iterable[Any]) -> int | None:
+    """The line, from 1, of the value at `keys` in `data` from `read_yaml`; its nearest parent's if unknown."""
+    line: int | None = None
     for key in keys:
         try:
-            position = data.lc.item(key) if isinstance(data, list) else data.lc.key(key)
+            position = data.lc.key(key) if hasattr(data, "keys") else data.lc.item(key)
             line = position[0] + 1
             data = data[key]
         except (AttributeError, KeyError, IndexError, TypeError):
@@ -78,6 +78,4 @@ def reject_unknown_keys(data: Any, known: Iterable[str], where: str) -> None:
         if key not in known:
             line = line_of(data, [key])
             at = f"{where}:{line}" if line else where
-            raise YamlError(
-                f"{at}: unknown key {key!r}{nearest(str(key), known)}; the keys are {', '.join(known)}"
-            )
+            raise YamlError(f"{at}: unknown key {key!r}{nearest(str(key), known)}; the keys are {', '.join(known)}")

@@ -7,8 +7,8 @@
     >>> observation["observation"].shape, observation["action_mask"]
     ((118,), array([1, 1], dtype=int8))
 
-PettingZoo's wrappers for order, bounds and illegal actions cost more than all else together; their checks, with the same
-errors, are made here instead. The environment may be wrapped in them all the same.
+PettingZoo's wrappers for order, bounds and illegal actions cost more than all else together; their checks, with
+the same errors, are made here instead. The environment may be wrapped in them all the same.
 """
 
 from collections.abc import Iterator
@@ -18,8 +18,8 @@ import numpy as np
 from gymnasium import logger, spaces
 from numpy.typing import NDArray
 from pettingzoo import AECEnv, ParallelEnv
-from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
+from pettingzoo.utils.env_logger import EnvLogger
 
 from gnav_env._jit import kernel
 from gnav_env.chance import checked_seed, fresh_seed
@@ -34,8 +34,8 @@ from gnav_env.variants import get_rules
 __all__ = ["GnavEnv", "env", "parallel_env"]
 
 _SEAT, _STAND, _EXCHANGE, _ENDED_DEAL, _CUT_OFF, _CHANGED = 0xFF, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12
-"""How `_report` packs a step: the seat to act + 1 (0: none), its legal actions, that a deal ended, that the match reached
-its limit, that a deal ended or somebody's lives changed."""
+"""How `_report` packs a step: the seat to act + 1 (0: none), its legal actions, that a deal ended, that the match
+reached its limit, that a deal ended or somebody's lives changed."""
 
 _MASKS = [np.array([code & 1, code >> 1], np.int8) for code in range(4)]
 """Masks by legal actions as bits. A seat that is not to act shows STAND alone: it changes nothing."""
@@ -54,7 +54,14 @@ def _report(t: Any, r: Any, o: Any, observation: Any) -> int:
 
 @kernel
 def _start(
-    tables: Any, rules: Any, num_seats: int, seed: int, match: int, dealer: int, outcomes: Any, observation: Any
+    tables: Any,
+    rules: Any,
+    num_seats: int,
+    seed: int,
+    match: int,
+    dealer: int,
+    outcomes: Any,
+    observation: Any,
 ) -> int:
     """A match has begun at the one table; what comes back is packed."""
     o = outcomes[0]
@@ -97,12 +104,13 @@ class GnavEnv(AECEnv[str, Any, int]):
     The observation is float32 [F], see `gnav_env.observation.PIECES`; the mask int8 [2]. Actions are 0 STAND and
     1 EXCHANGE. `state` is the view of every seat, one after the other, float32 [S x F].
 
-    An action outside the space is an `AssertionError`; an illegal one ends the match for all with -1 for the agent that
-    chose it, as PettingZoo's TerminateIllegalWrapper does, and its info says under ``illegal_action`` which rule it broke.
+    An action outside the space is an `AssertionError`; an illegal one ends the match for all with -1 for the agent
+    that chose it, as PettingZoo's TerminateIllegalWrapper does, and its info says under ``illegal_action`` which
+    rule it broke.
     Raises `GnavError` for options that cannot be.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 (PettingZoo declares it on the instance)
+    metadata: dict[str, Any] = {
         "name": "gnav_v0",
         "render_modes": ["ansi", "rgb_array", "human"],
         "is_parallelizable": False,
@@ -144,10 +152,8 @@ class GnavEnv(AECEnv[str, Any, int]):
             agent: spaces.Dict({"observation": vector, "action_mask": mask}) if obs_mode == "dict" else vector
             for agent in self.possible_agents
         }
-        self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents}
-        self.state_space = spaces.Box(
-            np.tile(low, self.num_seats), np.tile(high, self.num_seats), dtype=np.float32
-        )
+        self.action_spaces = {agent: _action_space() for agent in self.possible_agents}
+        self.state_space = spaces.Box(np.tile(low, self.num_seats), np.tile(high, self.num_seats), dtype=np.float32)
         self._is_flat = obs_mode == "flat"
         self._num_features = num_features(self.num_seats)
         self._seat_of = {agent: seat for seat, agent in enumerate(self.possible_agents)}
@@ -226,9 +232,7 @@ class GnavEnv(AECEnv[str, Any, int]):
         if self._is_flat:
             self.infos[agent] = self._idle_info()
         self._fresh = np.empty(self._num_features, np.float32)
-        code = _step(
-            self._tables, self.rules.compiled, choice, self.max_deals, self._outcomes, self._fresh
-        )
+        code = _step(self._tables, self.rules.compiled, choice, self.max_deals, self._outcomes, self._fresh)
         if code & _CHANGED:
             self._settle(code)
         self._turn_to(code)
@@ -396,6 +400,10 @@ class GnavEnv(AECEnv[str, Any, int]):
         self._deads_step_first()
 
 
+def _action_space() -> spaces.Space[Any]:
+    return spaces.Discrete(NUM_ACTIONS)
+
+
 def env(**options: Any) -> GnavEnv:
     """The environment, as `pettingzoo.make` hands it out; options as in `GnavEnv`."""
     return GnavEnv(**options)
@@ -404,10 +412,11 @@ def env(**options: Any) -> GnavEnv:
 def parallel_env(*, max_cycles: int | None = None, **options: Any) -> ParallelEnv[str, Any, int | None]:
     """The environment under PettingZoo's parallel API: a step is one decision, of the agent whose turn it is.
 
-    `max_cycles` counts deals, as in `GnavEnv`. Made by PettingZoo's `turn_based_aec_to_parallel`; actions of agents that
-    are not to act are not looked at.
+    `max_cycles` counts deals, as in `GnavEnv`. Made by PettingZoo's `turn_based_aec_to_parallel`; the
+    actions of agents that are not to act are not looked at.
     """
-    return turn_based_aec_to_parallel(env(max_cycles=max_cycles, **options))
+    environment: Any = env(max_cycles=max_cycles, **options)
+    return turn_based_aec_to_parallel(environment)
 
 
 def _check_option(name: str, value: Any, choices: tuple[Any, ...]) -> None:

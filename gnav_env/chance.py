@@ -8,6 +8,9 @@ Numbers are splitmix64 (G. L. Steele et al., OOPSLA 2014); a place among k comes
 which is uneven by less than k / 2**32.
 """
 
+# pyright: reportArgumentType=false, reportReturnType=false
+# (numba wants np.int64 where a reader and pyright see an int)
+
 from typing import Any
 
 import numpy as np

@@ -43,9 +43,7 @@ class Canvas(Protocol):
         """A filled shape."""
         ...
 
-    def box(
-        self, at: Point, size: Point, fill: str, line: str = "", width: float = 0, radius: float = 0
-    ) -> None:
+    def box(self, at: Point, size: Point, fill: str, line: str = "", width: float = 0, radius: float = 0) -> None:
         """A rectangle round the point `at`, with round corners."""
         ...
 
@@ -148,9 +146,7 @@ def _draw_lives(canvas: Canvas, table: Table, view: SeatView, at: Point, scale: 
         place = (x + (number - (len(words) - 1) / 2) * 15 * scale, y)
         if sign in "●○":
             is_held = sign == "●"
-            canvas.disc(
-                place, 5.5 * scale, _GOLD if is_held else "", _GOLD if is_held else _FAINT, 1.2 * scale
-            )
+            canvas.disc(place, 5.5 * scale, _GOLD if is_held else "", _GOLD if is_held else _FAINT, 1.2 * scale)
         elif sign == "|":
             canvas.box(place, (3 * scale, 15 * scale), _ALARM)
         elif table.rules.display == "letters":
@@ -281,7 +277,7 @@ def font(size: float) -> Font:
 
 
 def _text_width(text: str, size: float) -> float:
-    return font(100).getlength(text) * size / 100 * 1.08  # other fonts that may show an SVG are wider
+    return font(100).getlength(text) * size / 100 * 1.15  # other fonts that may show an SVG are wider
 
 
 def _fit(text: str, size: float, width: float) -> float:

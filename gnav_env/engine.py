@@ -1,30 +1,24 @@
 """The rules of play, once: kernels that read and change one table record. Batch loops stand at the end.
 
-A card in play is its position in the deck. Position s was dealt to seat s, the stock begins at position num_seats, and a
-seat's hand is the position it holds. Trades move positions and are public, so everybody can follow where a position is;
-only its rank is private. An undo of all trades hands every seat its own number back.
+A card in play is its position in the deck. Position s was dealt to seat s, the stock begins at position num_seats,
+and a seat's hand is the position it holds. Trades move positions and are public, so everybody can follow where a
+position is; only its rank is private. An undo of all trades hands every seat its own number back.
 
 A match runs through phases: BETWEEN (a deck is wanted) -> `begin_deal` -> TURNS -> `act` ... -> BETWEEN or OVER. Chance
 enters only through the order of the deck, which chance.py or the caller has written into the record before.
 Kernels trust their arguments: Table and the environments check at the door.
 """
 
+# pyright: reportArgumentType=false, reportReturnType=false
+# (numba wants np.int64 where a reader and pyright see an int)
+
 from typing import Any
 
 import numpy as np
 
 from gnav_env._jit import kernel
-from gnav_env.rules import (
-    FINES,
-    MAX_CARDS,
-    MAX_SEATS,
-    REDIRECTS,
-    SPECIAL_ROWS,
-    STOPS,
-    TO_HOLDER,
-    TO_POOL,
-    UNDOES,
-)
+from gnav_env.effects import FINES, REDIRECTS, SPECIAL_ROWS, STOPS, UNDOES
+from gnav_env.rules import MAX_CARDS, MAX_SEATS, TO_HOLDER, TO_POOL
 
 __all__ = [
     "BETWEEN",
@@ -51,7 +45,6 @@ __all__ = [
     "cards_needed",
     "hand_rank",
     "holds",
-    "num_winners",
 ]
 
 STAND, EXCHANGE = 0, 1
@@ -109,7 +102,11 @@ TABLE = np.dtype(
             ("undone", np.int8),  # times that the trades were undone
             ("stopped", np.int8),  # 1: a card ended the turns
             ("face_up", np.int64, (2,)),  # positions whose faces are public, a set of bits
-            ("moved", np.int64, (2,)),  # positions that have been traded or drawn, undone or not, a set of bits
+            (
+                "moved",
+                np.int64,
+                (2,),
+            ),  # positions that have been traded or drawn, undone or not, a set of bits
             ("deck", np.int8, (MAX_CARDS,)),  # rank by position
             ("seats", SEAT, (MAX_SEATS,)),
         ],
@@ -218,6 +215,12 @@ def begin_deal(t: Any, r: Any) -> None:
 def hand_rank(t: Any, seat: int) -> int:
     """The rank of the card that `seat` holds."""
     return np.int64(t.deck[t.seats[seat].hand])
+
+
+@kernel
+def _is_live(t: Any, seat: int) -> bool:
+    """True if `seat` has a card in this deal, and lives."""
+    return t.seats[seat].hand >= 0 and t.seats[seat].lives > 0
 
 
 @kernel
@@ -417,6 +420,7 @@ def _showdown(t: Any, r: Any) -> None:
         if t.seats[seat].loser and t.seats[seat].lives == 0:
             if plays_off:
                 t.seats[seat].lives = 1
+                t.seats[seat].sits_out = 0  # whoever fell together plays it off
                 t.pool = max(0, t.pool - 1)
             else:
                 t.seats[seat].place = num_left + 1
@@ -441,7 +445,7 @@ def _find_losers(t: Any, r: Any) -> None:
     others_lose = True
     lowest = np.int64(r.num_ranks)
     for seat in range(num_seats):
-        if t.seats[seat].hand < 0 or t.seats[seat].lives == 0:
+        if not _is_live(t, seat):
             continue
         _mark(t.face_up, np.int64(t.seats[seat].hand))
         rank = hand_rank(t, seat)
@@ -457,9 +461,9 @@ def _find_losers(t: Any, r: Any) -> None:
             others_lose = False
         if r.special_sits_out[rank, row]:
             t.seats[seat].sits_out = 1
-    for seat in range(num_seats):
-        if others_lose and t.seats[seat].hand >= 0 and t.seats[seat].lives > 0 and not t.seats[seat].loser:
-            if hand_rank(t, seat) == lowest:
+    if others_lose:
+        for seat in range(num_seats):
+            if _is_live(t, seat) and hand_rank(t, seat) == lowest:
                 t.seats[seat].loser = 1
 
 
@@ -468,16 +472,6 @@ def _num_live(t: Any, rank: int) -> int:
     """Live seats of this deal that hold `rank`."""
     num = 0
     for seat in range(np.int64(t.num_seats)):
-        if t.seats[seat].hand >= 0 and t.seats[seat].lives > 0 and hand_rank(t, seat) == rank:
-            num += 1
-    return num
-
-
-@kernel
-def num_winners(t: Any) -> int:
-    """Seats that share the first place; 0 while the match goes on."""
-    num = 0
-    for seat in range(np.int64(t.num_seats)):
-        if t.seats[seat].place == 1:
+        if _is_live(t, seat) and hand_rank(t, seat) == rank:
             num += 1
     return num

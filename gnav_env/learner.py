@@ -16,7 +16,7 @@ from gnav_env.vector import Tables
 __all__ = ["LearnerTables", "Opponent", "Opponents", "final_rewards", "uniform"]
 
 Opponent = Callable[[NDArray[np.float32], NDArray[np.int8], np.random.Generator], Any]
-"""What plays a seat: (observation [N, F], action_mask [N, 2], rng) -> actions [N]. An object with such an `act` will do."""
+"""What plays a seat: (observation [N, F], action_mask [N, 2], rng) -> actions [N]. Or an object with such an `act`."""
 
 Opponents = Opponent | Any | Sequence[Opponent | Any]
 
@@ -47,8 +47,8 @@ def final_rewards(reward: str, place: NDArray[Any], seats: NDArray[Any]) -> NDAr
 class LearnerTables:
     """B tables that always wait for their learner; what the opponents do in between is played at once.
 
-    An episode ends when the learner falls or the match (or `episode="deal"`: the deal) ends; the table then goes on with
-    its next match, and `final_observation` holds the last view of the old one.
+    An episode ends when the learner falls or the match (or `episode="deal"`: the deal) ends; the table then goes on
+    with its next match, and `final_observation` holds the last view of the old one.
 
     Args:
         opponents: one function or agent for all other seats, or S - 1 of them, clockwise from the learner.
@@ -89,7 +89,7 @@ class LearnerTables:
         """The function that plays each of the S - 1 seats after the learner."""
         if callable(opponents) or hasattr(opponents, "act"):
             opponents = [opponents] * (self.num_seats - 1)
-        functions = [getattr(opponent, "act", opponent) for opponent in opponents]
+        functions: list[Any] = [getattr(opponent, "act", opponent) for opponent in opponents]
         if len(functions) != self.num_seats - 1:
             raise GnavError(f"opponents must be one, or {self.num_seats - 1} for the other seats, not {len(functions)}")
         for function in functions:

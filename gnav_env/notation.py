@@ -233,9 +233,7 @@ class _Checker:
         """Raise `GnavError` if the file has more lines."""
         if self._num_compared < len(self._record.lines):
             found = self._record.lines[self._num_compared][1]
-            raise GnavError(
-                f"{self._place(self._num_compared)}: expected the end of the file, found `{found}`"
-            )
+            raise GnavError(f"{self._place(self._num_compared)}: expected the end of the file, found `{found}`")
 
     @contextmanager
     def naming_the_line(self, ahead: int = 0) -> Generator[None]:

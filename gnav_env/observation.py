@@ -1,20 +1,25 @@
 """What a seat sees, piece by piece: `PIECES` is the layout, `observe` the kernel that writes it.
 
-An observation is a float32 vector, egocentric: slot 0 is the seat itself, slot 1 the next seat clockwise, and so on. The
-general pieces come first, then one block for each slot, so that the vector of a small table is the beginning of that of a
-larger one: an agent made for 20 seats reads a table of 6 with zeros behind it.
+An observation is a float32 vector, egocentric: slot 0 is the seat itself, slot 1 the next seat clockwise, and so on.
+The general pieces come first, then one block for each slot, so that the vector of a small table is the beginning of
+that of a larger one: an agent made for 20 seats reads a table of 6 with zeros behind it.
 
 An observation depends only on what its seat may know: its own card, the faces of trades it took part in, and what is
 public. Ranks are scaled so that 0 is the lowest of the ruleset and 1 the highest.
 """
 
+# pyright: reportArgumentType=false, reportReturnType=false
+# (numba wants np.int64 where a reader and pyright see an int)
+
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gnav_env._jit import kernel
+from gnav_env.effects import REDIRECTS, REFUSES
 from gnav_env.engine import (
     BETWEEN,
     STAND,
@@ -23,7 +28,7 @@ from gnav_env.engine import (
     hand_rank,
 )
 from gnav_env.errors import GnavError
-from gnav_env.rules import MAX_RANKS, MAX_SEATS, REDIRECTS, REFUSES, TO_HOLDER, TO_POOL
+from gnav_env.rules import MAX_RANKS, MAX_SEATS, TO_HOLDER, TO_POOL
 
 __all__ = [
     "OBSERVATION_VERSION",
@@ -57,7 +62,11 @@ class Piece:
 
 
 PIECES: tuple[Piece, ...] = (
-    Piece(name="own_card", size=MAX_RANKS, meaning="one-hot rank of my card, lowest rank first; zeros without a card"),
+    Piece(
+        name="own_card",
+        size=MAX_RANKS,
+        meaning="one-hot rank of my card, lowest rank first; zeros without a card",
+    ),
     Piece(name="own_strength", size=1, meaning="rank of my card, scaled"),
     Piece(name="own_matador", size=1, meaning="my card is a matador"),
     Piece(name="own_card_history", size=3, meaning="my card was: dealt to me, traded, drawn from the stock"),
@@ -70,7 +79,11 @@ PIECES: tuple[Piece, ...] = (
     Piece(name="seats_in_match", size=1, meaning=f"seats with lives / {MAX_SEATS}"),
     Piece(name="undone", size=1, meaning="the trades of this deal have been undone"),
     Piece(name="stock_turned", size=1, meaning="cards turned from the stock in this deal / 10, at most 1"),
-    Piece(name="deals_left", size=1, meaning="share of the deals still to come; 0 where a match has no fixed number"),
+    Piece(
+        name="deals_left",
+        size=1,
+        meaning="share of the deals still to come; 0 where a match has no fixed number",
+    ),
     Piece(name="pool", size=1, meaning="pool / all lives at the start, at most 1"),
     Piece(
         name="rules",
@@ -78,7 +91,11 @@ PIECES: tuple[Piece, ...] = (
         meaning="lives at the start / 10 (at most 1); answering costs the turn; fines to: pool, holder; losses to the "
         "pool; answers are spoken; a special rank exists; standing takes a matador; last survivor wins",
     ),
-    Piece(name="chance_lower", size=1, meaning="share of the cards that I have not seen that are lower than mine"),
+    Piece(
+        name="chance_lower",
+        size=1,
+        meaning="share of the cards that I have not seen that are lower than mine",
+    ),
     Piece(name="chance_matador", size=1, meaning="share of the cards that I have not seen that are matadors"),
     Piece(
         name="lower_known",
@@ -102,11 +119,20 @@ PIECES: tuple[Piece, ...] = (
         per_seat=True,
         meaning="rank of the card with which it answered, scaled to (0, 1]; 0: none, or silent",
     ),
-    Piece(name="known", size=3, per_seat=True, meaning="I know its card now: 1, its rank scaled, lower than mine"),
+    Piece(
+        name="known",
+        size=3,
+        per_seat=True,
+        meaning="I know its card now: 1, its rank scaled, lower than mine",
+    ),
 )
 """The observation, in order. The general pieces come before those for each slot."""
 
 
+_BY_NAME = {item.name: item for item in PIECES}
+
+
+@cache
 def _offset(name: str) -> int:
     """Where a piece begins: in the vector, or in its slot's block."""
     at = 0
@@ -154,7 +180,7 @@ def piece(observation: NDArray[Any], name: str) -> NDArray[Any]:
 
     Raises `KeyError` if no piece has that name.
     """
-    item = next((item for item in PIECES if item.name == name), None)
+    item = _BY_NAME.get(name)
     if item is None:
         raise KeyError(f"no piece is called {name!r}; the pieces are {', '.join(p.name for p in PIECES)}")
     at = _offset(name)
@@ -195,7 +221,7 @@ def layout_table(num_seats: int) -> str:
 
 @kernel
 def write_mask(t: Any, r: Any, seat: int, mask: Any) -> None:
-    """Write into `mask` [A], 0 or 1, what `seat` may choose; a seat that is not to act shows STAND, which changes nothing."""
+    """Write into `mask` [A], 0 or 1, what `seat` may choose; a seat that is not to act shows STAND alone."""
     is_to_act = seat == t.to_act
     mask[STAND] = not is_to_act or can_stand(t, r)
     mask[1 - STAND] = is_to_act and can_exchange(t, r)

@@ -101,9 +101,7 @@ class _Reader:
         while self._is_next("places:", "results:"):
             self._at += 1
         if self._at < len(self._lines):
-            raise self._error(
-                f"expected nothing behind the end of the match, found `{self._lines[self._at][1]}`"
-            )
+            raise self._error(f"expected nothing behind the end of the match, found `{self._lines[self._at][1]}`")
         return Record(
             where=self._where,
             rules=rules,
@@ -127,15 +125,11 @@ class _Reader:
         if block:
             self._lines = [(n, line) for n, line in self._lines if not first < n <= last]
             lines = [line[2:] if line.startswith("  ") else "" for line in self._raw[first:last]]
-            rules = Rules.from_dict(
-                parse_yaml("\n" * first + "\n".join(lines), where=self._where), where=self._where
-            )
+            rules = Rules.from_dict(parse_yaml("\n" * first + "\n".join(lines), where=self._where), where=self._where)
         elif name in VARIANTS:
             rules = VARIANTS[name]
         else:
-            raise self._error(
-                f"unknown ruleset {name!r}{nearest(name, VARIANTS)}, and no YAML of it below", -1
-            )
+            raise self._error(f"unknown ruleset {name!r}{nearest(name, VARIANTS)}, and no YAML of it below", -1)
         if rules.hash != hash_there:
             raise self._error(f"the rules called {name} have the hash {rules.hash}, not {hash_there}", -1)
         return rules
@@ -149,18 +143,14 @@ class _Reader:
         number, _ = self._take(r"deal (\d+), dealer (\d+)", "`deal N, dealer N`")
         dealt = self._words("dealt")
         if len(dealt) != num_seats:
-            raise self._error(
-                f"dealt must have {num_seats} cards (`{NO_CARD}` for none), not {len(dealt)}", -1
-            )
+            raise self._error(f"dealt must have {num_seats} cards (`{NO_CARD}` for none), not {len(dealt)}", -1)
         cards = (*dealt, *self._words("stock"))
         actions: list[tuple[int, int]] = []
         while not self._is_next("deal ", "end:"):
             if self._is_next(*_CONSEQUENCES):
                 self._at += 1
             else:
-                seat, action = self._take(
-                    r"seat (\d+) (STAND|EXCHANGE): .*", "an action like `seat 0 STAND: ...`"
-                )
+                seat, action = self._take(r"seat (\d+) (STAND|EXCHANGE): .*", "an action like `seat 0 STAND: ...`")
                 actions.append((int(seat), ACTION_NAMES.index(action)))
         return DealRecord(number=int(number), cards=cards, actions=tuple(actions))
 

@@ -142,9 +142,7 @@ class _Svg:
         listed = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         self._elements.append(f'<polygon points="{listed}" fill="{fill}"/>')
 
-    def box(
-        self, at: Point, size: Point, fill: str, line: str = "", width: float = 0, radius: float = 0
-    ) -> None:
+    def box(self, at: Point, size: Point, fill: str, line: str = "", width: float = 0, radius: float = 0) -> None:
         x, y = at[0] - size[0] / 2, at[1] - size[1] / 2
         form = f'x="{x:.1f}" y="{y:.1f}" width="{size[0]:.1f}" height="{size[1]:.1f}" rx="{radius:.1f}"'
         self._elements.append(f"<rect {form} {_paint(fill, line, width)}/>")
@@ -180,15 +178,11 @@ class _Raster:
     def polygon(self, points: Sequence[Point], fill: str) -> None:
         self._draw.polygon([(x * self._ZOOM, y * self._ZOOM) for x, y in points], fill)
 
-    def box(
-        self, at: Point, size: Point, fill: str, line: str = "", width: float = 0, radius: float = 0
-    ) -> None:
+    def box(self, at: Point, size: Point, fill: str, line: str = "", width: float = 0, radius: float = 0) -> None:
         z = self._ZOOM
         x, y = (at[0] - size[0] / 2) * z, (at[1] - size[1] / 2) * z
         corners = [x, y, x + size[0] * z - 1, y + size[1] * z - 1]
-        self._draw.rounded_rectangle(
-            corners, radius * z, fill or None, line or None, max(1, round(width * z))
-        )
+        self._draw.rounded_rectangle(corners, radius * z, fill or None, line or None, max(1, round(width * z)))
 
     def disc(self, at: Point, radius: float, fill: str, line: str = "", width: float = 0) -> None:
         z = self._ZOOM

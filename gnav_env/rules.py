@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_env._yaml import line_of, nearest, read_yaml, reject_unknown_keys
+from gnav_env.effects import SPECIAL_ROWS, TRADE, Effect, Special, check_choice, check_range
 from gnav_env.errors import RulesError, YamlError
 
 __all__ = [
@@ -23,20 +24,12 @@ __all__ = [
     "MAX_RANKS",
     "MAX_SEATS",
     "RULES",
-    "TRADE",
-    "Effect",
     "Rules",
-    "Special",
 ]
 
 MAX_SEATS = 40
 MAX_CARDS = 84
 MAX_RANKS = 24
-SPECIAL_ROWS = 4
-
-REDIRECTS, REFUSES, STOPS, UNDOES, FINES = 1, 2, 4, 8, 16
-"""Bits of an effect in the compiled record; an effect without bits is the plain trade."""
-
 TO_POOL, TO_HOLDER, TO_NOBODY = 0, 1, 2
 """Where lives go, in the compiled record."""
 
@@ -79,107 +72,6 @@ RULES = np.dtype(
     )
 )
 """The compiled form of `Rules`: one record, read by kernels."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Effect:
-    """What a card does to a challenge instead of trading. No field set: it trades (see `TRADE`)."""
-
-    redirect: bool = False
-    """The challenge goes on to the next seat, behind the dealer to the next stock card."""
-    refuse: bool = False
-    """No trade."""
-    pay: int = 0
-    """The challenger pays a fine of so many lives."""
-    undo: Literal["none", "all"] = "none"
-    """`all`: every trade of this deal is taken back, stock draws too."""
-    stop: bool = False
-    """No more turns: showdown now."""
-
-    def __post_init__(self) -> None:
-        if self.redirect and (self.refuse or self.pay or self.undo != "none" or self.stop):
-            raise RulesError("redirect stands alone: a card that passes the challenge on does nothing else")
-        if (self.pay or self.undo != "none" or self.stop) and not self.refuse:
-            raise RulesError("pay, undo and stop go with refuse: write [refuse, pay 1]")
-        if not 0 <= self.pay <= 100:
-            raise RulesError(f"pay must be 0 to 100 lives, not {self.pay}")
-        if self.undo not in ("none", "all"):
-            raise RulesError(f"undo must be all (or left out), not {self.undo!r}")
-
-    @classmethod
-    def from_atoms(cls, atoms: Any) -> Self:
-        """The effect written as a list of atoms, ``[refuse, pay 1, undo all, stop]`` or ``[redirect]``; ``[]`` trades.
-
-        >>> Effect.from_atoms(["refuse", "pay 1"])
-        Effect(redirect=False, refuse=True, pay=1, undo='none', stop=False)
-        """
-        if atoms == "take":
-            atoms = []
-        if not isinstance(atoms, (list, tuple)):
-            raise RulesError(f"an effect is a list of atoms like [refuse, pay 1], not {atoms!r}")
-        values: dict[str, Any] = {}
-        for atom in atoms:
-            word, _, argument = str(atom).strip().partition(" ")
-            if word in ("redirect", "refuse", "stop") and not argument:
-                values[word] = True
-            elif word == "pay" and argument.isdigit():
-                values["pay"] = int(argument)
-            elif word == "undo" and argument == "all":
-                values["undo"] = "all"
-            else:
-                known = ["redirect", "refuse", "pay 1", "undo all", "stop"]
-                raise RulesError(
-                    f"unknown atom {str(atom)!r}{nearest(str(atom), known)}; the atoms are {', '.join(known)}"
-                )
-        return cls(**values)
-
-    def to_atoms(self) -> list[str]:
-        """The list that `from_atoms` reads."""
-        atoms = [word for word in ("redirect", "refuse") if getattr(self, word)]
-        if self.pay:
-            atoms.append(f"pay {self.pay}")
-        if self.undo != "none":
-            atoms.append(f"undo {self.undo}")
-        if self.stop:
-            atoms.append("stop")
-        return atoms
-
-    @property
-    def bits(self) -> int:
-        """The effect without its amount, for the compiled record."""
-        return (
-            REDIRECTS * self.redirect
-            + REFUSES * self.refuse
-            + STOPS * self.stop
-            + UNDOES * (self.undo == "all")
-            + FINES * (self.pay > 0)
-        )
-
-
-TRADE = Effect()
-"""The plain card: the two cards change hands."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Special:
-    """A rank that is not simply compared at the showdown, when `count` live seats hold it (the largest count: or more)."""
-
-    rank: str
-    count: int
-    holder: Literal["lose"] = "lose"
-    """`lose`: the holder leaves the comparison and loses."""
-    others: Literal["lowest", "none"] = "lowest"
-    """Whether the lowest of the rest lose too."""
-    sit_out: bool = False
-    """The holders miss the next deal."""
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.count <= SPECIAL_ROWS:
-            raise RulesError(f"a special's count must be 1 to {SPECIAL_ROWS}, not {self.count}")
-        _check_choice("a special's holder", self.holder, ("lose",))
-        _check_choice("a special's others", self.others, ("lowest", "none"))
-        if not isinstance(self.sit_out, bool):
-            raise RulesError(f"a special's sit_out must be true or false, not {self.sit_out!r}")
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -270,14 +162,14 @@ class Rules:
             raise RulesError(f"a ruleset's name is letters, digits, _ and -, not {self.name!r}")
         self._check_deck()
         for name, choices in _CHOICES.items():
-            _check_choice(name, getattr(self, name), choices)
-        _check_range("lives", self.lives, 1, 100)
-        _check_range("min_players", self.min_players, 2, MAX_SEATS)
-        _check_range("max_players", self.max_players, self.min_players, MAX_SEATS)
+            check_choice(name, getattr(self, name), choices)
+        check_range("lives", self.lives, 1, 100)
+        check_range("min_players", self.min_players, 2, MAX_SEATS)
+        check_range("max_players", self.max_players, self.min_players, MAX_SEATS)
         if not isinstance(self.matador_may_be_offered, bool):
             raise RulesError(f"matador_may_be_offered must be true or false, not {self.matador_may_be_offered!r}")
         if self.first_dealer != "random":
-            _check_range("first_dealer (a seat, or random)", self.first_dealer, 0, MAX_SEATS - 1)
+            check_range("first_dealer (a seat, or random)", self.first_dealer, 0, MAX_SEATS - 1)
         _ = self.num_deals
         if self.seat_limit < self.min_players:
             raise RulesError(
@@ -289,14 +181,14 @@ class Rules:
         if not isinstance(self.deck, Mapping) or not 2 <= len(self.deck) <= MAX_RANKS:
             raise RulesError(f"deck must map 2 to {MAX_RANKS} ranks, high to low, to their number of copies")
         for rank, copies in self.deck.items():
-            _check_range(f"deck: copies of {rank}", copies, 1, MAX_CARDS)
+            check_range(f"deck: copies of {rank}", copies, 1, MAX_CARDS)
         if self.num_cards > MAX_CARDS:
             raise RulesError(f"deck must have at most {MAX_CARDS} cards, not {self.num_cards}")
         for name in ("effects", "from_stock", "loss"):
             for rank in getattr(self, name):
                 self._check_rank(rank, name)
         for rank, lives in self.loss.items():
-            _check_range(f"loss of {rank}", lives, 0, 100)
+            check_range(f"loss of {rank}", lives, 0, 100)
         for special in self.specials:
             self._check_rank(special.rank, "specials")
         keys = [(special.rank, special.count) for special in self.specials]
@@ -406,10 +298,11 @@ class Rules:
             record.turned[number], record.turned_fine[number] = turned.bits, turned.pay
             record.loss[number] = self.loss.get(rank, 1)
             record.matador[number] = rank in self.matadors
-        for special in sorted(self.specials, key=lambda s: s.count):
+        for special in self.specials:
             number = self.rank_numbers[special.rank]
             record.special[number] = 1
-            rows = slice(special.count - 1, None)  # the largest row means "or more"
+            is_largest = special.count == max(s.count for s in self.specials if s.rank == special.rank)
+            rows = slice(special.count - 1, None if is_largest else special.count)  # the largest means "or more"
             record.special_loses[number, rows] = special.holder == "lose"
             record.special_spares[number, rows] = special.others == "none"
             record.special_sits_out[number, rows] = special.sit_out and self.sit_out == "auto"
@@ -459,8 +352,8 @@ class Rules:
         if base_name is not None:
             if base_name not in _NAMED:
                 raise YamlError(
-                    f"{_at(data, ['based_on'], where)}: unknown ruleset {base_name!r}{nearest(str(base_name), _NAMED)}; "
-                    f"named rulesets are {', '.join(_NAMED)}"
+                    f"{_at(data, ['based_on'], where)}: unknown ruleset {base_name!r}"
+                    f"{nearest(str(base_name), _NAMED)}; named rulesets are {', '.join(_NAMED)}"
                 )
             base = _NAMED[base_name]
             values = {item.name: getattr(base, item.name) for item in fields(base)}
@@ -532,28 +425,5 @@ def _read_value(key: str, value: Any, base: Any) -> Any:
     if key == "specials":
         if not isinstance(value, (list, tuple)):
             raise RulesError(f"specials must be a list, not {value!r}")
-        return tuple(_read_special(item) for item in value)
+        return tuple(Special.from_mapping(item) for item in value)
     return value
-
-
-def _read_special(item: Any) -> Special:
-    known = [f.name for f in fields(Special)]
-    if not isinstance(item, Mapping):
-        raise RulesError(f"a special is a mapping with {', '.join(known)}, not {item!r}")
-    for key in item:
-        if key not in known:
-            raise RulesError(f"unknown key {key!r} of a special{nearest(str(key), known)}")
-    if "rank" not in item or "count" not in item:
-        raise RulesError("a special needs a rank and a count")
-    _check_range("a special's count", item["count"], 1, SPECIAL_ROWS)
-    return Special(**{**item, "rank": str(item["rank"])})
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise RulesError(f"{name} must be {' or '.join(choices)}, not {value!r}{nearest(str(value), choices)}")
-
-
-def _check_range(name: str, value: Any, low: int, high: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise RulesError(f"{name} must be a whole number from {low} to {high}, not {value!r}")

@@ -76,7 +76,9 @@ class GnavVecEnv(VecEnv):
         """Keep the learners' `actions` [B] for `step_wait`."""
         self._actions = actions
 
-    def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+    def step_wait(
+        self,
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """The learners have acted: observation [B, F], reward [B], done [B] and infos, all fresh."""
         learner = self._learner
         learner.step(self._actions)

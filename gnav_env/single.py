@@ -35,7 +35,7 @@ def _vector_space(num_seats: int) -> spaces.Box:
     return spaces.Box(low, high, dtype=np.float32)
 
 
-class GnavSingle(gymnasium.Env[NDArray[np.float32], int]):
+class GnavSingle(gymnasium.Env[Any, Any]):
     """One learning seat against opponents. Options as in `LearnerTables`, and:
 
     Args:
@@ -46,7 +46,7 @@ class GnavSingle(gymnasium.Env[NDArray[np.float32], int]):
     from `action_masks`, as sb3-contrib asks for it. An illegal action raises `IllegalAction` and changes nothing.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}  # noqa: RUF012
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ class GnavVector(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[Any], N
     ``info["_final_obs"]`` says where). ``info["action_mask"]`` is int8 [B, 2].
     """
 
-    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
+    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}
 
     def __init__(
         self,

@@ -3,6 +3,9 @@
 The environments of one table and of many call the same kernels, so that a batch of one is a batch of any size.
 """
 
+# pyright: reportArgumentType=false, reportReturnType=false
+# (numba wants np.int64 where a reader and pyright see an int)
+
 from typing import Any
 
 import numpy as np
@@ -41,7 +44,11 @@ OUTCOME = np.dtype(
             ("ended_deal", np.int8),  # 1: this step ended a deal
             ("ended_match", np.int8),  # 1: ... and the match
             ("reached_limit", np.int8),  # 1: ... or the match has had as many deals as it may, unfinished
-            ("balance", np.int16, (MAX_SEATS,)),  # lives received - paid by each seat in the step's deal so far
+            (
+                "balance",
+                np.int16,
+                (MAX_SEATS,),
+            ),  # lives received - paid by each seat in the step's deal so far
             ("place", np.int8, (MAX_SEATS,)),  # finishing places so far, 0 while in the match
         ],
     )
@@ -194,11 +201,9 @@ def play_thresholds_all(rules: Any, thresholds: Any, seed: int, first_match: int
             if t.phase == BETWEEN:
                 _deal(t, r)
             seat = np.int64(t.to_act)
-            wants = hand_rank(t, seat) < thresholds[seat]
-            if wants:
-                action = EXCHANGE if can_exchange(t, r) else STAND
-            else:
-                action = STAND if can_stand(t, r) else EXCHANGE
+            action = np.int64(hand_rank(t, seat) < thresholds[seat])
+            if not (can_exchange(t, r) if action == EXCHANGE else can_stand(t, r)):
+                action = STAND + EXCHANGE - action
             act(t, r, action)
             num_decisions += 1
         for seat in range(num_seats):

@@ -66,7 +66,9 @@ class Table:
                 raise GnavError(f"lives must be {self.num_seats} numbers, two of them above 0, not {lives}")
             if lives[first_dealer] == 0:
                 raise GnavError(f"seat {first_dealer} has no lives, it cannot deal first")
+            num_left = sum(n > 0 for n in lives)
             self.record.seats["lives"][: self.num_seats] = lives
+            self.record.seats["place"][: self.num_seats] = [0 if n > 0 else num_left + 1 for n in lives]
 
     @property
     def record(self) -> Any:
@@ -85,7 +87,7 @@ class Table:
         """
         if self.is_over:
             raise GnavError("the match is over: make a new Table")
-        if self.record.phase != BETWEEN:
+        if self._value("phase") != BETWEEN:
             raise GnavError("the deal is not finished: act() for the seat that is to_act")
         if deck is None:
             num_cards = self.rules.num_cards
@@ -110,7 +112,7 @@ class Table:
 
     def legal_actions(self) -> list[int]:
         """The actions that the seat to act may choose, STAND (0) before EXCHANGE (1); [] if no seat is."""
-        if self.record.phase != TURNS:
+        if self._value("phase") != TURNS:
             return []
         stand = engine.can_stand(self.record, self._rules_record)
         exchange = engine.can_exchange(self.record, self._rules_record)
@@ -118,10 +120,8 @@ class Table:
 
     def act(self, action: int) -> None:
         """The seat to act chooses `action`: STAND (0) or EXCHANGE (1). Raises `IllegalAction` naming the rule."""
-        if self.record.phase != TURNS:
-            raise IllegalAction(
-                "no seat is to act: " + ("the match is over" if self.is_over else "deal() first")
-            )
+        if self._value("phase") != TURNS:
+            raise IllegalAction("no seat is to act: " + ("the match is over" if self.is_over else "deal() first"))
         if action not in self.legal_actions():
             raise IllegalAction(self.why_illegal(action))
         engine.act(self.record, self._rules_record, int(action))
@@ -140,42 +140,43 @@ class Table:
     @property
     def to_act(self) -> int | None:
         """The seat to act, None between deals and after the match."""
-        return None if self.record.to_act == NOBODY else int(self.record.to_act)
+        seat = self._value("to_act")
+        return None if seat == NOBODY else seat
 
     @property
     def is_over(self) -> bool:
         """True once the match has ended."""
-        return bool(self.record.phase == OVER)
+        return self._value("phase") == OVER
 
     @property
     def dealer(self) -> int:
         """The seat that deals (or dealt last, between deals)."""
-        return int(self.record.dealer)
+        return self._value("dealer")
 
     @property
     def deals(self) -> int:
         """Deals begun."""
-        return int(self.record.deals)
+        return self._value("deals")
 
     @property
     def pool(self) -> int:
         """Lives in the pool."""
-        return int(self.record.pool)
+        return self._value("pool")
 
     @property
     def lives(self) -> list[int]:
         """Lives by seat."""
-        return self._by_seat("lives")
+        return self.by_seat("lives")
 
     @property
     def lost(self) -> list[int]:
         """Lives that each seat has paid in this deal (fines and losses), or in the last one between deals."""
-        return self._by_seat("lost")
+        return self.by_seat("lost")
 
     @property
     def places(self) -> list[int]:
         """Finishing places: 0 while in the match; seats that fall together share the best place."""
-        return self._by_seat("place")
+        return self.by_seat("place")
 
     @property
     def losers(self) -> list[int]:
@@ -201,9 +202,7 @@ class Table:
     def results(self) -> list[float]:
         """Lives held + share of the pool - lives bought, by seat, after the match; the winners share the pool."""
         share = self.pool / max(1, len(self.winners))
-        return [
-            lives + share * (seat in self.winners) - self.rules.lives for seat, lives in enumerate(self.lives)
-        ]
+        return [lives + share * (seat in self.winners) - self.rules.lives for seat, lives in enumerate(self.lives)]
 
     @property
     def deck(self) -> list[str]:
@@ -214,12 +213,12 @@ class Table:
     def hands(self) -> list[str | None]:
         """The card that each seat holds, None if it is not in the deal. Not for the players' eyes."""
         deck = self.deck
-        return [deck[p] if p >= 0 else None for p in self._by_seat("hand")]
+        return [deck[p] if p >= 0 else None for p in self.by_seat("hand")]
 
     def zones(self) -> tuple[list[str], list[str], list[str]]:
         """All cards by where they are: in hands, in the stock, aside."""
         deck = self.deck
-        held = [p for p in self._by_seat("hand") if p >= 0]
+        held = [p for p in self.by_seat("hand") if p >= 0]
         stock = range(self.num_seats + int(self.record.drawn), self.rules.num_cards)
         aside = [deck[p] for p in range(self.rules.num_cards) if p not in held and p not in stock]
         return [deck[p] for p in held], [deck[p] for p in stock], aside
@@ -234,7 +233,7 @@ class Table:
     def known(self, observer: int) -> dict[int, str]:
         """What `observer` knows of the cards that seats hold now: seat -> rank, its own included."""
         seen = self.seen(observer)
-        positions = self._by_seat("hand")
+        positions = self.by_seat("hand")
         return {seat: rank for seat, rank in enumerate(self.hands) if rank and seen[positions[seat]]}
 
     def observe(self, seat: int) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
@@ -260,8 +259,13 @@ class Table:
         """A table in the same state that goes its own way."""
         return self.from_record(self.rules, self.record)
 
-    def _by_seat(self, name: str) -> list[int]:
-        return self.record.seats[name][: self.num_seats].tolist()
+    def by_seat(self, name: str) -> list[int]:
+        """A field of the engine's `SEAT` by seat, [S]."""
+        return self._tables["seats"][name][0, : self.num_seats].tolist()
+
+    def _value(self, name: str) -> int:
+        """A number of the engine's `TABLE`. This way it takes a hundredth of what `record` takes."""
+        return int(self._tables[name][0])
 
     def _seats_with(self, name: str) -> list[int]:
-        return [seat for seat, value in enumerate(self._by_seat(name)) if value]
+        return [seat for seat, value in enumerate(self.by_seat(name)) if value]

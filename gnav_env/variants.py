@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from gnav_env._yaml import nearest
 from gnav_env.cards import DOUBLE_GNAV_PACK, GNAV_PACK, HYPP_PACK, JOKER_HIGH_PACK, JOKER_LOW_PACK
+from gnav_env.effects import Effect, Special
 from gnav_env.errors import RulesError
-from gnav_env.rules import Effect, Rules, Special, name_rules
+from gnav_env.rules import Rules, name_rules
 
 __all__ = ["VARIANTS", "get_rules"]
 

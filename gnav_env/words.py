@@ -17,15 +17,14 @@ that its observer has seen and no others.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gnav_env.cards import Language, display_name
+from gnav_env.effects import Effect
 from gnav_env.engine import BETWEEN, DREW, FAILED, NOBODY, NOT_ACTED, REFUSED, STOCK, STOOD, TRADED, TURNS
 from gnav_env.errors import GnavError
-from gnav_env.rules import Effect
 from gnav_env.table import Table
 
 __all__ = [
@@ -67,27 +66,25 @@ def view_seats(table: Table, observer: int | None = None, language: Language = "
     hands = table.hands
     known = dict(enumerate(hands)) if observer is None else table.known(_checked(table, observer))
     is_on = table.record.phase != BETWEEN
-    views: list[SeatView] = []
-    for seat in range(table.num_seats):
-        state = table.record.seats[seat]
-        is_passed_over = is_on and hands[seat] is None and state.lives > 0
-        views.append(
-            SeatView(
-                seat=seat,
-                lives=int(state.lives),
-                rank=known.get(seat),
-                has_card=hands[seat] is not None,
-                turn=_turn_in_words(state),
-                answered=_answered(table, state, language),
-                place=int(state.place),
-                is_dealer=seat == table.dealer,
-                is_to_act=seat == table.to_act,
-                has_knocked=bool(state.knocked),
-                is_loser=bool(state.loser),
-                sits_out=bool(state.sits_out) or is_passed_over,
-            )
+    passed_over = [is_on and hand is None and lives > 0 for hand, lives in zip(hands, table.lives, strict=True)]
+    knocked, losers, sitting_out, places = table.knocks, table.losers, table.sit_out, table.places
+    return [
+        SeatView(
+            seat=seat,
+            lives=table.lives[seat],
+            rank=known.get(seat),
+            has_card=hand is not None,
+            turn=_turn_in_words(table, seat),
+            answered=_answered(table, seat, language),
+            place=places[seat],
+            is_dealer=seat == table.dealer,
+            is_to_act=seat == table.to_act,
+            has_knocked=seat in knocked,
+            is_loser=seat in losers,
+            sits_out=seat in sitting_out or passed_over[seat],
         )
-    return views
+        for seat, hand in enumerate(hands)
+    ]
 
 
 def lives_in_words(table: Table, seat: int) -> str:
@@ -141,10 +138,10 @@ class Narrator:
         seat = before.to_act
         if seat is None:
             raise GnavError("no seat was to act before: give the tables right before and after an action")
-        state = after.record.seats[seat]
         seen = self._seen(before)
-        if state.turn == STOOD:
-            face = self._face(before, before.record.seats[seat].hand, seen)
+        turn = after.by_seat("turn")[seat]
+        if turn == STOOD:
+            face = self._face(before, before.by_seat("hand")[seat], seen)
             said = self._does(seat, "stands") + (f" with {face}" if face else "")
         else:
             path = list(_path(before, after, seat))
@@ -153,11 +150,11 @@ class Narrator:
                 f"{self._who(holder)} ({self._answer(before, after, seat, holder, position, seen)})"
                 for holder, position in path
             ]
-            if state.turn == FAILED:
+            if turn == FAILED:
                 met.append("the stock (empty)")
             said = self._does(seat, "asks") + " " + ", ".join(met)
         if _lives_at_showdown(before, after, seat) == 0:
-            said += f"; {self._does(seat, 'is')} out, place {state.place}"
+            said += f"; {self._does(seat, 'is')} out, place {after.places[seat]}"
         return said
 
     def ending(self, before: Table, after: Table) -> list[str]:
@@ -181,24 +178,18 @@ class Narrator:
     def _showdown(self, before: Table, after: Table, cards: Sequence[str | None]) -> list[str]:
         faces = {seat: display_name(rank, self.language) for seat, rank in enumerate(cards) if rank}
         said = ["showdown: " + ", ".join(f"{self._who(seat)} {face}" for seat, face in faces.items())]
-        paid = {seat: after.lost[seat] - int(after.record.seats[seat].fined) for seat in after.losers}
+        fined = after.by_seat("fined")
+        paid = {seat: after.lost[seat] - fined[seat] for seat in after.losers}
         said += [
-            f"{self._does(seat, 'loses')} {_count(n, 'life', 'lives')} with {faces[seat]}"
-            for seat, n in paid.items()
+            f"{self._does(seat, 'loses')} {_count(n, 'life', 'lives')} with {faces[seat]}" for seat, n in paid.items()
         ]
         if not paid:
             said.append("nobody loses")
         fallen = [seat for seat in after.losers if _lives_at_showdown(before, after, seat) == paid[seat]]
         revived = [seat for seat in fallen if after.lives[seat] > 0]
         if revived:
-            said.append(
-                f"{_list([self._who(seat) for seat in revived])} fall together and play off with a life each"
-            )
-        said += [
-            f"{self._does(seat, 'is')} out, place {after.places[seat]}"
-            for seat in fallen
-            if seat not in revived
-        ]
+            said.append(f"{_list([self._who(seat) for seat in revived])} fall together and play off with a life each")
+        said += [f"{self._does(seat, 'is')} out, place {after.places[seat]}" for seat in fallen if seat not in revived]
         said += [f"{self._does(seat, 'sits')} out the next deal" for seat in after.sit_out]
         return said
 
@@ -212,7 +203,7 @@ class Narrator:
             return f"{face}: goes on" if face else "goes on"
         if not effect.refuse:
             word = "draw" if holder == STOCK else "trade"
-            given = self._face(before, before.record.seats[seat].hand, seen)
+            given = self._face(before, before.by_seat("hand")[seat], seen)
             return f"{word}: {given or '?'} for {face or '?'}" if given or face else word
         said = [f"{face}: refused" if face else "refused"]
         fine = _change("fined", before, after, seat)
@@ -226,16 +217,14 @@ class Narrator:
             said.append("the deal stops")
         return ", ".join(said)
 
-    def _see_path(
-        self, table: Table, seat: int, path: Sequence[tuple[int, int]], seen: NDArray[np.bool_]
-    ) -> None:
+    def _see_path(self, table: Table, seat: int, path: Sequence[tuple[int, int]], seen: NDArray[np.bool_]) -> None:
         """`seen` has the faces too that this challenge of `seat` shows to the observer."""
         for holder, position in path:
             effect = _effect(table, holder, position)
             if effect.redirect or effect.refuse:
                 seen[position] |= holder == STOCK or table.rules.speech == "spoken"
             elif self.observer in (seat, holder):
-                seen[[position, table.record.seats[seat].hand]] = True
+                seen[[position, table.by_seat("hand")[seat]]] = True
 
     def _seen(self, table: Table) -> NDArray[np.bool_]:
         if self.observer is None:
@@ -244,11 +233,7 @@ class Narrator:
 
     def _face(self, table: Table, position: int, seen: NDArray[np.bool_]) -> str:
         """The name of the card at a deck position, empty if it is not seen."""
-        return (
-            display_name(table.rules.ranks[table.record.deck[position]], self.language)
-            if seen[position]
-            else ""
-        )
+        return display_name(table.rules.ranks[table.record.deck[position]], self.language) if seen[position] else ""
 
     def _is_you(self, seat: int) -> bool:
         return self.says_you and seat == self.observer
@@ -267,13 +252,13 @@ class Narrator:
 
 def _path(before: Table, after: Table, challenger: int) -> Iterator[tuple[int, int]]:
     """The holders (seats, then STOCK) and deck positions of the cards that a challenge has met, in order."""
-    end = int(after.record.seats[challenger].asked)
+    end = after.by_seat("asked")[challenger]
+    hands = before.by_seat("hand")
     seat = challenger
     while seat != before.dealer:
         seat = (seat + 1) % before.num_seats
-        position = int(before.record.seats[seat].hand)
-        if position >= 0:
-            yield seat, position
+        if hands[seat] >= 0:
+            yield seat, hands[seat]
             if seat == end:
                 return
     for position in range(before.num_seats + before.record.drawn, before.num_seats + after.record.drawn):
@@ -292,10 +277,7 @@ def cards_at_showdown(before: Table, after: Table) -> list[str | None]:
     num_left = sum(lives > 0 for lives in after.lives)
     if after.record.phase == TURNS or (after.is_over and num_left == 1 and not after.losers):
         return []
-    return [
-        hand if hand and _lives_at_showdown(before, after, seat) else None
-        for seat, hand in enumerate(after.hands)
-    ]
+    return [hand if hand and _lives_at_showdown(before, after, seat) else None for seat, hand in enumerate(after.hands)]
 
 
 def _lives_at_showdown(before: Table, after: Table, seat: int) -> int:
@@ -305,12 +287,12 @@ def _lives_at_showdown(before: Table, after: Table, seat: int) -> int:
 
 def _change(name: str, before: Table, after: Table, seat: int) -> int:
     """By how much a number of `seat` has risen."""
-    return int(after.record.seats[seat][name]) - int(before.record.seats[seat][name])
+    return after.by_seat(name)[seat] - before.by_seat(name)[seat]
 
 
-def _turn_in_words(state: Any) -> str:
-    """How the turn of a seat (dtype `engine.SEAT`) went."""
-    whom = "the stock" if state.asked == STOCK else f"seat {state.asked}"
+def _turn_in_words(table: Table, seat: int) -> str:
+    asked = table.by_seat("asked")[seat]
+    whom = "the stock" if asked == STOCK else f"seat {asked}"
     return {
         NOT_ACTED: "",
         STOOD: "stood",
@@ -318,20 +300,19 @@ def _turn_in_words(state: Any) -> str:
         DREW: "drew from the stock",
         REFUSED: f"refused by {whom}",
         FAILED: "found no card",
-    }[int(state.turn)]
+    }[table.by_seat("turn")[seat]]
 
 
-def _answered(table: Table, state: Any, language: Language) -> str:
-    if state.revealed:
-        return display_name(table.rules.ranks[state.revealed - 1], language)
-    return "?" if state.answers else ""
+def _answered(table: Table, seat: int, language: Language) -> str:
+    revealed = table.by_seat("revealed")[seat]
+    if revealed:
+        return display_name(table.rules.ranks[revealed - 1], language)
+    return "?" if table.by_seat("answers")[seat] else ""
 
 
 def _checked(table: Table, observer: int) -> int:
     if not NOBODY <= observer < table.num_seats:
-        raise GnavError(
-            f"observer must be a seat (0 to {table.num_seats - 1}), {NOBODY} or None, not {observer}"
-        )
+        raise GnavError(f"observer must be a seat (0 to {table.num_seats - 1}), {NOBODY} or None, not {observer}")
     return observer
 
 

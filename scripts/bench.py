@@ -4,9 +4,9 @@
     python scripts/bench.py aec batch        some parts
     python scripts/bench.py --seconds 0.5    shorter turns
 
-Machines differ and are noisy: two things are measured turn by turn, A B A B ..., and the ratio is the median of the turns'
-ratios. Time is CPU time of the process, so that a library that uses several threads is charged for all of them. Peers that
-are not installed are left out with a note (extras `bench` and `peers`).
+Machines differ and are noisy: two things are measured turn by turn, A B A B ..., and the ratio is the median of the
+turns' ratios. Time is CPU time of the process, so that a library that uses several threads is charged for all of them.
+Peers that are not installed are left out with a note (extras `bench` and `peers`).
 """
 
 import argparse
@@ -23,9 +23,7 @@ from typing import Any
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
-os.environ.setdefault(
-    "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_force_host_platform_device_count=1"
-)
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false --xla_force_host_platform_device_count=1")
 
 import numpy as np
 from rich.console import Console
@@ -47,7 +45,8 @@ def rate(chunk: Chunk, seconds: float) -> float:
 
 def compare(ours: Chunk, peer: Chunk, seconds: float) -> tuple[float, float, float]:
     """Median rates of both and the median of their ratios, turn by turn."""
-    ours(), peer()
+    ours()
+    peer()
     pairs = [(rate(ours, seconds), rate(peer, seconds)) for _ in range(TURNS)]
     return (
         statistics.median(a for a, _ in pairs),
@@ -97,13 +96,12 @@ def aec_chunk(environment: Any, num_steps: int = 400) -> Chunk:
 
 def bench_aec(report: Report, seconds: float) -> None:
     """The AEC environment against PettingZoo's Leduc hold'em."""
-    import pettingzoo
     from pettingzoo.utils import wrappers
 
-    import gnav_env  # noqa: F401 (registers the environment)
+    from gnav_env.aec import env
 
     def make(num_seats: int) -> Any:
-        return pettingzoo.make("aec", "gnav/gnav-v0", num_seats=num_seats)
+        return env(num_seats=num_seats)
 
     few, many, ratio = compare(aec_chunk(make(20)), aec_chunk(make(3)), seconds)
     report.add("AEC, 20 seats", few, f"3 seats: {many:,.0f}", ratio, ">= 0.7")
@@ -265,7 +263,11 @@ def bench_start(report: Report, seconds: float) -> None:
 
         def first_step() -> float:
             done = subprocess.run(
-                [sys.executable, "-c", _FIRST_STEP], env=environment, capture_output=True, text=True, check=True
+                [sys.executable, "-c", _FIRST_STEP],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
             )
             return float(done.stdout)
 
@@ -274,7 +276,10 @@ def bench_start(report: Report, seconds: float) -> None:
         files = sorted({name.partition(".")[0] for name in kernels})
         warm = statistics.median(first_step() for _ in range(3))
     report.note("import and first step, warm cache", f"{warm:.2f} s (wanted < 3 s)")
-    report.note("import and first step, cold cache", f"{cold:.1f} s; compiles {len(kernels)} kernels: {', '.join(files)}")
+    report.note(
+        "import and first step, cold cache",
+        f"{cold:.1f} s; compiles {len(kernels)} kernels: {', '.join(files)}",
+    )
 
 
 PARTS: dict[str, Callable[[Report, float], None]] = {

@@ -70,9 +70,7 @@ def _view(table: Table, seat: int) -> str:
     observation, mask = table.observe(seat)
     legal = " ".join(name for name, is_legal in zip(ACTION_NAMES, mask, strict=True) if is_legal)
     pieces = {item: piece(observation, item.name) for item in PIECES}
-    general = [
-        f"{item.name} {_values(seen)}" for item, seen in pieces.items() if not item.per_seat and seen.any()
-    ]
+    general = [f"{item.name} {_values(seen)}" for item, seen in pieces.items() if not item.per_seat and seen.any()]
     slots = [f"{item.name} {' '.join(map(_values, seen))}" for item, seen in pieces.items() if item.per_seat]
     return f"seat {seat} may {legal}\n  sees {', '.join(general)}\n  of seats {', '.join(slots)}"
 

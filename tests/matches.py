@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from gnav_env import cards
 from gnav_env._jit import IS_COMPILED
-from gnav_env.rules import TRADE, Effect, Rules, Special
+from gnav_env.effects import TRADE, Effect, Special
+from gnav_env.rules import Rules
 from gnav_env.table import Table
 from gnav_env.variants import VARIANTS
 from oracle import EXCHANGE, STAND, Oracle
@@ -43,9 +44,7 @@ def shuffled(rules: Rules, chooser: random.Random, bias: float = 0.0) -> list[st
 class SideBySide:
     """One match played in oracle and engine; after each step everything that both can tell must agree."""
 
-    def __init__(
-        self, rules: Rules, num_seats: int, dealer: int = 0, lives: Sequence[int] | None = None
-    ) -> None:
+    def __init__(self, rules: Rules, num_seats: int, dealer: int = 0, lives: Sequence[int] | None = None) -> None:
         self.oracle = Oracle(rules, num_seats, dealer, None if lives is None else list(lives))
         self.table = Table(rules, num_seats, first_dealer=dealer, lives=lives)
         self.num_seats = num_seats
@@ -69,9 +68,7 @@ class SideBySide:
         """Fail, with the story of the match, where oracle and engine differ."""
         oracle, engine = self.oracle_view(), self.engine_view()
         wrong = [
-            f"{key}: oracle {oracle[key]!r}, engine {engine[key]!r}"
-            for key in oracle
-            if oracle[key] != engine[key]
+            f"{key}: oracle {oracle[key]!r}, engine {engine[key]!r}" for key in oracle if oracle[key] != engine[key]
         ]
         state = [f"oracle: {key} {oracle[key]}" for key in ("hands", "lives", "pool", "places", "over")]
         assert not wrong, "\n".join([str(self.oracle.rules.to_dict()), *self.story, *state, *wrong])

@@ -7,7 +7,8 @@ what each rank does. The tests play the same decks and actions in both and compa
 
 from dataclasses import dataclass, field
 
-from gnav_env.rules import TRADE, Effect, Rules
+from gnav_env.effects import TRADE, Effect
+from gnav_env.rules import Rules
 
 STAND, EXCHANGE = "STAND", "EXCHANGE"
 
@@ -92,9 +93,7 @@ class Oracle:
     def knows(self, observer: int) -> dict[int, str]:
         """For each seat of the deal whose present card `observer` has seen at some time: its rank."""
         return {
-            seat: card.rank
-            for seat, card in enumerate(self.cards)
-            if card is not None and observer in card.seen_by
+            seat: card.rank for seat, card in enumerate(self.cards) if card is not None and observer in card.seen_by
         }
 
     # A deal.

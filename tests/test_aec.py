@@ -303,7 +303,15 @@ def test_the_global_random_state_is_left_alone() -> None:
 
 def test_order_is_enforced_with_pettingzoos_errors() -> None:
     environment = make()
-    for name in ("agents", "rewards", "terminations", "truncations", "infos", "agent_selection", "num_agents"):
+    for name in (
+        "agents",
+        "rewards",
+        "terminations",
+        "truncations",
+        "infos",
+        "agent_selection",
+        "num_agents",
+    ):
         with pytest.raises(AttributeError, match="agents" if name == "num_agents" else name):
             getattr(environment, name)
     for call in (

@@ -52,9 +52,7 @@ def play(agent: Agent, tables: Tables, num_steps: int, seed: int = 0) -> list[li
     return chosen
 
 
-def view(
-    deck: Sequence[str], actions: Sequence[int], rules: str = "pagat"
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def view(deck: Sequence[str], actions: Sequence[int], rules: str = "pagat") -> tuple[NDArray[Any], NDArray[Any]]:
     """What the seat to act sees after `actions`, [1, F] and [1, A], in a deal that the last seat deals."""
     num_seats = len(deck)
     table = Table(rules, num_seats, first_dealer=num_seats - 1)

@@ -78,9 +78,7 @@ def test_above_eight_seats_a_block_has_eight_rotations_equally_spaced(num_seats)
     num_blocks=st.integers(1, 30),
     seed=st.integers(0, 2**63 - 1),
 )
-def test_every_agent_gets_as_many_seats_as_any_other_give_or_take_one(
-    num_agents, num_seats, num_blocks, seed
-):
+def test_every_agent_gets_as_many_seats_as_any_other_give_or_take_one(num_agents, num_seats, num_blocks, seed):
     line_ups = make_line_ups(num_agents, num_seats, num_blocks, seed)
     assert line_ups.shape == (num_blocks, num_seats)
     counts = np.bincount(line_ups.ravel(), minlength=num_agents)
@@ -442,9 +440,7 @@ def test_the_command_ranks_the_agents_it_is_given_and_writes_the_folder(tmp_path
     app = typer.Typer()
     app.command()(tournament)
     arguments = ["--agents", "stand, threshold:IV", "--seats", "3", "--blocks", "5"]
-    run = CliRunner().invoke(
-        app, [*arguments, "--out", str(tmp_path / "a"), "--record", str(tmp_path / "matches")]
-    )
+    run = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "a"), "--record", str(tmp_path / "matches")])
     assert run.exit_code == 0, run.output
     assert "threshold:IV" in run.output
     assert "15 matches" in run.output

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnav_env.rules import TRADE, Effect, Rules
+from gnav_env.effects import TRADE, Effect
+from gnav_env.rules import Rules
 from gnav_env.table import Table
 from gnav_env.variants import VARIANTS
 from matches import examples, house_rules, named_tables, shuffled, whole_deck

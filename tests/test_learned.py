@@ -56,9 +56,7 @@ def edit(folder: Path, **changes: Any) -> None:
 def test_a_saved_agent_comes_back_as_it_was(folder: Path) -> None:
     tables = tables_in_play(6)
     agent = load_agent(folder, rules="pagat", num_seats=6)
-    np.testing.assert_array_equal(
-        agent.network.logits(tables.observation), make_network().logits(tables.observation)
-    )
+    np.testing.assert_array_equal(agent.network.logits(tables.observation), make_network().logits(tables.observation))
 
 
 def test_the_forward_pass_is_that_of_a_plain_network() -> None:
@@ -104,9 +102,7 @@ def test_only_legal_actions_have_a_chance() -> None:
     for greedy in (True, False):
         agent = LearnedAgent(make_network(), greedy=greedy)
         np.testing.assert_array_equal(agent.probabilities(tables.observation, mask), mask)
-        np.testing.assert_array_equal(
-            agent.act(tables.observation, mask, np.random.default_rng(0)), mask[:, 1]
-        )
+        np.testing.assert_array_equal(agent.act(tables.observation, mask, np.random.default_rng(0)), mask[:, 1])
 
 
 def test_the_probabilities_of_a_greedy_agent_are_what_it_plays() -> None:
@@ -118,9 +114,7 @@ def test_the_probabilities_of_a_greedy_agent_are_what_it_plays() -> None:
     assert isinstance(sampling, Policy)
     chances = sampling.probabilities(tables.observation, tables.action_mask)[:, 1]
     assert ((chances > 0) & (chances < 1)).any()
-    np.testing.assert_array_equal(
-        chances[tables.action_mask[:, 1] != 0] >= 0.5, played[tables.action_mask[:, 1] != 0]
-    )
+    np.testing.assert_array_equal(chances[tables.action_mask[:, 1] != 0] >= 0.5, played[tables.action_mask[:, 1] != 0])
 
 
 def test_the_registry_finds_the_agent_by_its_folder(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """A match that was written down is read and played again, and whatever is wrong with the text is found."""
 
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +19,11 @@ from matches import examples, house_rules, shuffled
 pytestmark = pytest.mark.pure
 
 
-def _played(
-    rules: str | Rules, num_seats: int, seed: int, most_deals: int = 60, *, shoe: bool = True
-) -> Recorder:
+def _played(rules: str | Rules, num_seats: int, seed: int, most_deals: int = 60, *, shoe: bool = True) -> Recorder:
     """A match with random actions; without `shoe` from decks in which cards that do something come early."""
     chooser = random.Random(seed)
     table = Table(rules, num_seats, seed=seed)
-    recorder = Recorder(
-        table, seed=seed, match=0, agents=[f"agent number {seat}" for seat in range(num_seats)]
-    )
+    recorder = Recorder(table, seed=seed, match=0, agents=[f"agent number {seat}" for seat in range(num_seats)])
     while not table.is_over and table.deals < most_deals:
         recorder.deal(None if shoe else shuffled(table.rules, chooser, 0.4))
         while (legal := table.legal_actions()) != []:
@@ -64,9 +61,7 @@ def test_a_match_of_each_named_ruleset_is_read_as_it_was_written(name: str) -> N
 
 @examples(40, 4)
 @given(house_rules(), st.integers(0, 2**32 - 1), st.data())
-def test_a_match_under_any_rules_carries_its_rules_along(
-    rules: Rules, seed: int, data: st.DataObject
-) -> None:
+def test_a_match_under_any_rules_carries_its_rules_along(rules: Rules, seed: int, data: st.DataObject) -> None:
     num_seats = data.draw(st.integers(2, min(8, rules.seat_limit)))
     recorder = _played(rules, num_seats, seed, most_deals=4, shoe=False)
     record = read(recorder.text)
@@ -144,7 +139,7 @@ def test_a_file_that_breaks_off_is_found_wherever_it_does() -> None:
 
 
 def test_two_lines_that_have_changed_places_are_found() -> None:
-    for index, (line, following) in enumerate(zip(LINES, LINES[1:], strict=False)):
+    for index, (line, following) in enumerate(pairwise(LINES)):
         if line and following and line != following:
             swapped = [*LINES[:index], following, line, *LINES[index + 2 :]]
             assert _error("\n".join(swapped)).startswith("match.txt:")
@@ -153,10 +148,7 @@ def test_two_lines_that_have_changed_places_are_found() -> None:
 def test_an_error_names_the_line_and_what_was_expected() -> None:
     index = _line("losers:")
     changed = [*LINES[:index], "losers: 0 1 2", *LINES[index + 1 :]]
-    assert (
-        _error("\n".join(changed))
-        == f"match.txt:{index + 1}: expected `{LINES[index]}`, found `losers: 0 1 2`"
-    )
+    assert _error("\n".join(changed)) == f"match.txt:{index + 1}: expected `{LINES[index]}`, found `losers: 0 1 2`"
 
 
 @pytest.mark.parametrize(

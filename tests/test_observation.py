@@ -134,7 +134,7 @@ def test_observations_stay_within_their_bounds_and_agree_with_the_readable_table
 def test_two_tables_that_agree_on_what_a_seat_knows_give_it_the_same_bytes(
     rules: str, num_seats: int, seed: int, actions: list[int], observer: int, luck: Any
 ) -> None:
-    """Play a deal; exchange the cards that the observer has not seen; play the same actions: the same history, the same bytes.
+    """Play a deal; exchange cards that the observer has not seen; play the same actions: the same bytes.
 
     Cards may only change places if the public course of the deal stays what it was, which is checked by its record.
     """

@@ -50,9 +50,7 @@ def test_any_options_together_are_played_as_the_oracle_reads_them(
 
 @examples(20, 5)
 @given(house_rules(), SEEDS, SHARES, SHARES)
-def test_any_options_are_played_at_the_seat_limit_too(
-    rules: Rules, seed: int, eagerness: float, bias: float
-) -> None:
+def test_any_options_are_played_at_the_seat_limit_too(rules: Rules, seed: int, eagerness: float, bias: float) -> None:
     _play(rules, rules.seat_limit, seed, eagerness, bias, most_deals=3)
 
 
@@ -64,9 +62,7 @@ def test_the_largest_table_of_each_named_ruleset_is_played_as_the_oracle_reads_i
 
 @examples(60, 10)
 @given(named_tables(most_seats=8), st.data(), SEEDS, SHARES)
-def test_a_match_may_begin_with_any_lives(
-    table: tuple[str, int], data: st.DataObject, seed: int, bias: float
-) -> None:
+def test_a_match_may_begin_with_any_lives(table: tuple[str, int], data: st.DataObject, seed: int, bias: float) -> None:
     name, num_seats = table
     lives = data.draw(st.lists(st.integers(1, 2), min_size=num_seats, max_size=num_seats), label="lives")
     chooser = random.Random(seed)

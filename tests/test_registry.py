@@ -101,9 +101,7 @@ def test_ranks_are_those_of_the_ruleset() -> None:
     for name in ("K", "king", "Konge"):
         agent: Any = make_agent(f"threshold:{name}", "joker_fool")
         assert agent.level == get_rules("joker_fool").rank_numbers["K"]
-    with pytest.raises(
-        GnavError, match=r"deck of pagat has no rank 'K'; its ranks are Cuckoo, Dragon, .*Fool$"
-    ):
+    with pytest.raises(GnavError, match=r"deck of pagat has no rank 'K'; its ranks are Cuckoo, Dragon, .*Fool$"):
         make_agent("threshold:K")
     with pytest.raises(GnavError, match=r"no rank 'huse' \(did you mean 'house'\?\)"):
         make_agent("threshold:huse")

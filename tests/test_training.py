@@ -48,9 +48,7 @@ def write_config(path: Path, text: str | None = None) -> Path:
 
 def random_network(num_seats: int = 6, seed: int = 0) -> Network:
     rng = np.random.default_rng(seed)
-    return Network(
-        (rng.normal(0, 0.3, (num_features(num_seats), 2)).astype(np.float32),), (np.zeros(2, np.float32),)
-    )
+    return Network((rng.normal(0, 0.3, (num_features(num_seats), 2)).astype(np.float32),), (np.zeros(2, np.float32),))
 
 
 def make_field(num_tables: int = 16, num_seats: int = 6, **league: Any) -> Field:
@@ -265,9 +263,7 @@ def test_an_agent_among_its_equals_is_at_par() -> None:
 def test_an_evaluation_tells_good_from_bad() -> None:
     from gnav_agents.registry import make_agent
 
-    population = Population(
-        tiny(evaluation={"opponents": ["uniform"], "matches": 120}).evaluation, RULES, [2, 5]
-    )
+    population = Population(tiny(evaluation={"opponents": ["uniform"], "matches": 120}).evaluation, RULES, [2, 5])
     good, bad = (population.evaluate(make_agent(name, "pagat", 5)) for name in ("tips", "exchange"))
     assert good.outlive > 0.5 > bad.outlive
     assert good.lives_lost < bad.lives_lost
@@ -307,9 +303,7 @@ def test_global_generators_do_not_matter(finished: Path, tmp_path: Path) -> None
     assert weights(tmp_path / "run") == weights(finished)
 
 
-def test_a_run_that_was_stopped_and_resumed_is_the_run_that_never_stopped(
-    finished: Path, tmp_path: Path
-) -> None:
+def test_a_run_that_was_stopped_and_resumed_is_the_run_that_never_stopped(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     outcome = Trainer(tiny(), folder).run(interrupt_at(768))
     assert (outcome.is_finished, outcome.decisions) == (False, 768)
@@ -321,9 +315,7 @@ def test_a_run_that_was_stopped_and_resumed_is_the_run_that_never_stopped(
     assert curve(folder) == curve(finished)
 
 
-def test_a_run_that_was_killed_goes_on_from_its_checkpoint_on_one_axis(
-    finished: Path, tmp_path: Path
-) -> None:
+def test_a_run_that_was_killed_goes_on_from_its_checkpoint_on_one_axis(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
 
     class Killed(Exception):
@@ -393,9 +385,7 @@ def test_both_agents_of_a_run_can_be_loaded_and_say_where_they_come_from(finishe
 
 
 def test_a_run_leaves_no_pickles(finished: Path) -> None:
-    kinds = {
-        path.suffix for path in finished.rglob("*") if path.is_file() and path.parent.name != "tensorboard"
-    }
+    kinds = {path.suffix for path in finished.rglob("*") if path.is_file() and path.parent.name != "tensorboard"}
     assert kinds == {".yaml", ".json", ".jsonl", ".safetensors", ".md", ".png"}
     assert len(list((finished / "checkpoints").iterdir())) == 2
 
@@ -441,9 +431,7 @@ def test_a_small_budget_already_beats_chance(tmp_path: Path) -> None:
 # --- config
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "configs" / "train").glob("*.yaml")), ids=lambda path: path.name
-)
+@pytest.mark.parametrize("path", sorted((ROOT / "configs" / "train").glob("*.yaml")), ids=lambda path: path.name)
 def test_the_configs_that_come_with_gnav_can_be_run(path: Path) -> None:
     config = read_config(path)
     assert config.name == path.stem
@@ -493,9 +481,7 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
 
 def test_values_can_be_set_from_outside(tmp_path: Path) -> None:
     path = write_config(tmp_path / "tiny.yaml")
-    config = read_config(
-        path, ["ppo.clip=0.3", "seats=[3, 4]", "league.agents=[tips]", "total_decisions=1e6"], seed=7
-    )
+    config = read_config(path, ["ppo.clip=0.3", "seats=[3, 4]", "league.agents=[tips]", "total_decisions=1e6"], seed=7)
     assert (config.ppo.clip, config.seats, config.seed) == (0.3, (3, 4), 7)
     assert (config.league.agents, config.total_decisions) == (("tips",), 1_000_000)
 
@@ -541,9 +527,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
         ("seats=99", "seats must be 2 to"),
     ],
 )
-def test_a_dry_run_finds_what_only_shows_when_things_are_made(
-    tmp_path: Path, change: str, message: str
-) -> None:
+def test_a_dry_run_finds_what_only_shows_when_things_are_made(tmp_path: Path, change: str, message: str) -> None:
     path = write_config(tmp_path / "tiny.yaml")
     result = gnav("train", path, "--dry-run", "--out", tmp_path / "run", "--set", change)
     assert isinstance(result.exception, GnavError)

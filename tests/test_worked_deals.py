@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from gnav_env._yaml import read_yaml
-from gnav_env.rules import Rules, Special
+from gnav_env.effects import Special
+from gnav_env.rules import Rules
 from gnav_env.variants import VARIANTS
 from matches import SideBySide, whole_deck
 

@@ -82,8 +82,7 @@ def checked_actions(agent_name: str, actions: Any, action_mask: Masks) -> Action
     num_rows = len(action_mask)
     if chosen.shape != (num_rows,):
         raise GnavError(
-            f"agent {agent_name}: act must return an action for each row, shape [{num_rows}], "
-            f"not {list(chosen.shape)}"
+            f"agent {agent_name}: act must return an action for each row, shape [{num_rows}], not {list(chosen.shape)}"
         )
     if chosen.dtype.kind not in "biu":
         raise GnavError(f"agent {agent_name}: actions must be whole numbers, not {chosen.dtype}")
@@ -91,9 +90,7 @@ def checked_actions(agent_name: str, actions: Any, action_mask: Masks) -> Action
     is_known = (chosen == STAND) | (chosen == EXCHANGE)
     if not is_known.all():
         wrong = chosen[~is_known][0]
-        raise GnavError(
-            f"agent {agent_name}: an action is {STAND} (STAND) or {EXCHANGE} (EXCHANGE), not {wrong}"
-        )
+        raise GnavError(f"agent {agent_name}: an action is {STAND} (STAND) or {EXCHANGE} (EXCHANGE), not {wrong}")
     is_legal = action_mask[np.arange(num_rows), chosen] != 0
     if not is_legal.all():
         row = int(np.flatnonzero(~is_legal)[0])

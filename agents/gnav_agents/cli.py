@@ -1,6 +1,6 @@
 """The `gnav` command: it puts the commands together and turns our errors into sentences.
 
-Each command stands in a file of commands/. They import what is heavy only when they run, so that `gnav --help` is quick.
+Each command stands in a file of commands/ and imports what is heavy only when it runs: `gnav --help` is quick.
 """
 
 import os

@@ -172,9 +172,7 @@ def _samples(
 
 
 @kernel
-def sample_all(
-    tables: Any, rules: Any, num_seats: int, level: int, seed: int, observations: Any, balances: Any
-) -> int:
+def sample_all(tables: Any, rules: Any, num_seats: int, level: int, seed: int, observations: Any, balances: Any) -> int:
     """Deals have been played twice, with STAND and with EXCHANGE of one seat; the number of samples.
 
     The others exchange below a level that each draws anew, `level` or one more or less. Observations [N, F]

@@ -96,9 +96,7 @@ class Network:
         """The layers by name, as they are written to a file; `from_tensors` reads them back."""
         layers = enumerate(zip(self.weights, self.biases, strict=True))
         return {
-            f"{i}.{kind}": array
-            for i, pair in layers
-            for kind, array in zip(("weight", "bias"), pair, strict=True)
+            f"{i}.{kind}": array for i, pair in layers for kind, array in zip(("weight", "bias"), pair, strict=True)
         }
 
     @classmethod
@@ -107,9 +105,7 @@ class Network:
         count = len(tensors) // 2
         names = {f"{i}.{kind}" for i in range(count) for kind in ("weight", "bias")}
         if not count or set(tensors) != names:
-            raise GnavError(
-                f"the tensors should be 0.weight, 0.bias, 1.weight ..., not {', '.join(sorted(tensors))}"
-            )
+            raise GnavError(f"the tensors should be 0.weight, 0.bias, 1.weight ..., not {', '.join(sorted(tensors))}")
         inputs = tensors["0.weight"].shape[0] if tensors["0.weight"].ndim == 2 else 0
         num_seats_of(inputs)
         for i in range(count):
@@ -170,9 +166,7 @@ def save_agent(folder: str | Path, network: Network, meta: Mapping[str, Any]) ->
     write_files(folder, {"agent.safetensors": weights, "agent.json": text.encode()})
 
 
-def load_agent(
-    folder: str | Path, *, rules: str | Rules, num_seats: int, greedy: bool = True
-) -> LearnedAgent:
+def load_agent(folder: str | Path, *, rules: str | Rules, num_seats: int, greedy: bool = True) -> LearnedAgent:
     """The agent in `folder`, for a table of `num_seats` seats with `rules`.
 
     Raises `GnavError` if there is none, if a file is damaged, or if the agent was trained on other rules or
@@ -207,9 +201,7 @@ def read_meta(folder: str | Path) -> dict[str, Any]:
         version, layout = int(about["format"]), int(about["observation_version"])
         _ = about["rules"]["name"], about["rules"]["hash"], about["weights_sha256"]
     except (KeyError, TypeError, ValueError) as error:
-        raise GnavError(
-            f"{path}: is not the description of a learned agent: {error!r} is missing or wrong"
-        ) from None
+        raise GnavError(f"{path}: is not the description of a learned agent: {error!r} is missing or wrong") from None
     if version != FORMAT:
         raise GnavError(f"{path}: has format {version}, this Gnav reads format {FORMAT}")
     if layout != OBSERVATION_VERSION:
@@ -229,9 +221,7 @@ def _read_network(path: Path, digest: str) -> Network:
     except OSError as error:
         raise GnavError(f"{path}: cannot be read: {error.strerror}") from None
     if hashlib.sha256(content).hexdigest() != digest:
-        raise GnavError(
-            f"{path}: is damaged, or does not belong to the agent.json beside it (its checksum differs)"
-        )
+        raise GnavError(f"{path}: is damaged, or does not belong to the agent.json beside it (its checksum differs)")
     try:
         return Network.from_tensors(load(content))
     except (SafetensorError, GnavError) as error:

@@ -45,9 +45,7 @@ _BUILT_IN = {
     "uniform": _BuiltIn(description="any legal action, each as likely", make=lambda rules: Uniform()),
     "stand": _BuiltIn(description="STAND wherever it is legal", make=lambda rules: stand()),
     "exchange": _BuiltIn(description="EXCHANGE wherever it is legal", make=lambda rules: exchange()),
-    "threshold": _BuiltIn(
-        description="EXCHANGE a card ranked below RANK, keep the rest", make_with=threshold
-    ),
+    "threshold": _BuiltIn(description="EXCHANGE a card ranked below RANK, keep the rest", make_with=threshold),
     "tips": _BuiltIn(description="the advice that texts of the rules give", make=Tips),
     "counting": _BuiltIn(
         description="the best reply to threshold players, given all that its seat has seen", make=Counting
@@ -94,14 +92,10 @@ def agent_names() -> list[str]:
 
 def describe_agents() -> dict[str, str]:
     """What may be written for an agent, and what it is: ours, those of other packages, then the forms."""
-    described = {
-        name + (":RANK" if agent.make_with else ""): agent.description for name, agent in _BUILT_IN.items()
-    }
+    described = {name + (":RANK" if agent.make_with else ""): agent.description for name, agent in _BUILT_IN.items()}
     for name, point in _offered().items():
         if name not in _BUILT_IN:
-            described[name] = (
-                f"{point.value}, from {point.dist.name if point.dist else 'an installed package'}"
-            )
+            described[name] = f"{point.value}, from {point.dist.name if point.dist else 'an installed package'}"
     described["runs/NAME"] = "a trained agent: its folder, or the folder of its run for the best of it"
     described["MODULE:NAME"] = "an agent of your own, a class or an object with an act method"
     return described
@@ -145,9 +139,7 @@ def _import(name: str, module_name: str, attribute: str) -> Any:
         return operator.attrgetter(attribute)(module)
     except AttributeError:
         public = [word for word in dir(module) if not word.startswith("_")]
-        raise GnavError(
-            f"agent {name}: module {module_name} has no {attribute}{nearest(attribute, public)}"
-        ) from None
+        raise GnavError(f"agent {name}: module {module_name} has no {attribute}{nearest(attribute, public)}") from None
 
 
 def _build(name: str, thing: Any, rules: Rules, num_seats: int) -> Agent:

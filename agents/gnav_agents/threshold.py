@@ -1,8 +1,8 @@
 """`threshold:RANK`: EXCHANGE a card ranked below RANK, keep any other; `stand` and `exchange` are extremes.
 
 One number is the whole agent, and a well chosen one is hard to beat for who does not look around: the
-yardstick for everything that claims to play. The best rank falls with the number of seats (pagat: about V at
-six, II at twenty).
+yardstick for everything that claims to play. The best rank falls as seats are added (pagat: VI at two, IV or
+V at six, I at twenty).
 """
 
 import numpy as np

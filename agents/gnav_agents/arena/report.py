@@ -74,8 +74,7 @@ def prepare_folder(folder: Path, setup: Setup, rules: str, *, overwrite: bool = 
         text = path.read_text(encoding="utf-8") if path.exists() else ""
     if text and not overwrite and _read_identity(text) != _identity(setup, rules):
         raise GnavError(
-            f"{folder} holds the results of another tournament: "
-            "name another folder with --out, or say --overwrite"
+            f"{folder} holds the results of another tournament: name another folder with --out, or say --overwrite"
         )
 
 
@@ -114,9 +113,7 @@ def write_plot(result: Result, path: Path) -> Path | None:
     rates = [row.relative_elimination_rate for row in rows]
     values = np.array([rate.value for rate in rates])
     # the percentile interval need not hold the value itself
-    errors = np.nan_to_num(
-        [[max(0, r.value - r.low) for r in rates], [max(0, r.high - r.value) for r in rates]]
-    )
+    errors = np.nan_to_num([[max(0, r.value - r.low) for r in rates], [max(0, r.high - r.value) for r in rates]])
     figure = Figure(figsize=(7.5, 1.6 + 0.4 * len(rows)), layout="constrained")
     axes: Any = figure.add_subplot()
     heights = np.arange(len(rows))
@@ -196,10 +193,7 @@ def _read_identity(summary: str) -> Any:
     """The identity in the text of a summary.json; None if that is something else."""
     try:
         data = json.loads(summary)
-        return {
-            key: data[key]
-            for key in ("schema", "command", "seed", "rules", "num_seats", "num_blocks", "agents")
-        }
+        return {key: data[key] for key in ("schema", "command", "seed", "rules", "num_seats", "num_blocks", "agents")}
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -54,9 +54,7 @@ def make_line_ups(num_agents: int, num_seats: int, num_blocks: int, seed: int) -
     return generator(seed, ORDER).permuted(np.hstack([always, in_turn]), axis=1)
 
 
-def _in_turn(
-    num_agents: int, num_wanted: int, num_blocks: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _in_turn(num_agents: int, num_wanted: int, num_blocks: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """The next agents in turn for each block, [N, num_wanted], less than num_agents, none twice in a row."""
     rows = np.empty((num_blocks, num_wanted), np.int64)
     waiting: list[int] = []

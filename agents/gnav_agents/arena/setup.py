@@ -34,9 +34,7 @@ class Setup:
             if not name:
                 raise GnavError("an agent's name is missing: agents are names with one comma between them")
             if name in self.names[:number]:
-                raise GnavError(
-                    f"agent {name} is listed twice: name each agent once, the seats are filled in turn"
-                )
+                raise GnavError(f"agent {name} is listed twice: name each agent once, the seats are filled in turn")
         self.rules.check_seats(self.num_seats)
         _check_number("seed", self.seed, 0, 2**63 - 1)
         _check_number("blocks", self.num_blocks, 1)
@@ -60,15 +58,11 @@ def make_setup(
     if isinstance(agents, str):
         raise GnavError(f"agents must be a list of names, such as [{agents!r}], not a string")
     # whatever can be wrong without the agents is found before any of them is loaded
-    empty = Setup(
-        names=tuple(agents), agents=(), rules=rules, num_seats=num_seats, num_blocks=num_blocks, seed=seed
-    )
+    empty = Setup(names=tuple(agents), agents=(), rules=rules, num_seats=num_seats, num_blocks=num_blocks, seed=seed)
     return replace(empty, agents=_find_agents(agents, rules, num_seats))
 
 
-def _find_agents(
-    agents: Sequence[str] | Mapping[str, Agent], rules: Rules, num_seats: int
-) -> tuple[Agent, ...]:
+def _find_agents(agents: Sequence[str] | Mapping[str, Agent], rules: Rules, num_seats: int) -> tuple[Agent, ...]:
     if isinstance(agents, Mapping):
         return tuple(agents.values())
     from gnav_agents.registry import make_agent

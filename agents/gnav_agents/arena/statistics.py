@@ -50,8 +50,7 @@ DEFINITIONS = {
     "relative_elimination_rate": "seats x eliminations of the agent / eliminations of all seats of the same "
     "matches, both summed over the agent's entries: its elimination rate in units of its tables' mean rate; "
     "1 is par, lower is better",
-    "win_share": "mean over entries of 1 / (seats that share the first place), 0 for other places; "
-    "1 / seats is par",
+    "win_share": "mean over entries of 1 / (seats that share the first place), 0 for other places; 1 / seats is par",
     "placement": "mean over entries of 1 - (place - 1) / (seats - 1), where seats that fall together have "
     "the mean of their places; 1 is always first, 0 always last, 0.5 is par",
     "loss_rate": "lives paid, less lives received as fines, for each deal in which the agent had a card",
@@ -171,16 +170,12 @@ def resample(sums: NDArray[np.float64], num_resamples: int, seed: int) -> NDArra
 
 def _levels(num_blocks: int) -> tuple[float, float]:
     """The two percentiles, as shares, that enclose `LEVEL`, widened for few blocks (Hesterberg 2015)."""
-    t = special.stdtrit(
-        num_blocks - 1, (1 + LEVEL) / 2
-    )  # Student's quantile; ndtr is the normal distribution
+    t = special.stdtrit(num_blocks - 1, (1 + LEVEL) / 2)  # Student's quantile; ndtr is the normal distribution
     tail = float(special.ndtr(-t * np.sqrt(num_blocks / (num_blocks - 1))))
     return tail, 1 - tail
 
 
-def interval(
-    resampled: NDArray[np.float64], num_blocks: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def interval(resampled: NDArray[np.float64], num_blocks: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Lower and upper ends [...] of intervals from resamples [R, ...]; NaN if there is but one block."""
     ends = np.full((2, *resampled.shape[1:]), np.nan)
     if num_blocks > 1:

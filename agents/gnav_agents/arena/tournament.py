@@ -94,9 +94,7 @@ def play_tournament(
             if progress is not None:
                 progress(first + num_matches // num_rotations)
 
-        parts.append(
-            play_unit(setup, unit, first, seatings[first : first + size], progress=tell, record=record)
-        )
+        parts.append(play_unit(setup, unit, first, seatings[first : first + size], progress=tell, record=record))
     entries = np.concatenate(parts)
     rows = make_rows(sum_by_block(entries, num_agents), setup.names, setup.seed)
     return Result(setup=setup, entries=entries, rows=rows)

@@ -33,12 +33,8 @@ def play(
     reveal: Annotated[
         bool, typer.Option("--reveal", help="After each deal tell it again with all cards face up.")
     ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Nobody plays: agents in all seats, cards face up.")
-    ] = False,
-    record: Annotated[
-        Path | None, typer.Option(help="File for the match as text, for `gnav replay`.")
-    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Nobody plays: agents in all seats, cards face up.")] = False,
+    record: Annotated[Path | None, typer.Option(help="File for the match as text, for `gnav replay`.")] = None,
     language: Annotated[CardNames, typer.Option(help="Language of the cards' names.")] = CardNames.ENGLISH,
 ) -> None:
     """Play a match in the terminal.

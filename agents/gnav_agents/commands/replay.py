@@ -10,9 +10,7 @@ __all__ = ["replay"]
 
 def replay(
     file: Annotated[Path, typer.Argument(help="A match as text: from `gnav play --record` or a tournament.")],
-    deal: Annotated[
-        int | None, typer.Option(help="Show only the deal with this number.", show_default="all")
-    ] = None,
+    deal: Annotated[int | None, typer.Option(help="Show only the deal with this number.", show_default="all")] = None,
     reveal: Annotated[bool, typer.Option(help="All cards face up, or only what everybody could see.")] = True,
     step: Annotated[bool, typer.Option("--step", help="Wait for Enter after each action.")] = False,
     verify: Annotated[bool, typer.Option("--verify", help="Only check that the file is true.")] = False,

@@ -14,15 +14,11 @@ __all__ = ["tournament"]
 def tournament(
     agents: Annotated[
         str,
-        typer.Option(
-            help="Agents to rank, with commas between: `tips,threshold:VII,runs/x`. See `gnav agents`."
-        ),
+        typer.Option(help="Agents to rank, with commas between: `tips,threshold:VII,runs/x`. See `gnav agents`."),
     ],
     seats: Annotated[
         int,
-        typer.Option(
-            help="Seats at each table. With fewer agents each sits several times, with more in turn."
-        ),
+        typer.Option(help="Seats at each table. With fewer agents each sits several times, with more in turn."),
     ] = 6,
     blocks: Annotated[
         int,

@@ -15,14 +15,10 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Another seed than the file's.")] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Another value, for example `ppo.epochs=3`. Repeatable."
-        ),
+        typer.Option("--set", metavar="KEY=VALUE", help="Another value, for example `ppo.epochs=3`. Repeatable."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run.", show_default="runs/NAME")] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the last checkpoint in that folder.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in that folder.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in that folder.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything, say what would be done, write nothing.")
@@ -61,9 +57,7 @@ def train(
         )
         return
     with _progress() as progress:
-        task = progress.add_task(
-            "training", total=settings.total_decisions, completed=trainer.decisions, figures=""
-        )
+        task = progress.add_task("training", total=settings.total_decisions, completed=trainer.decisions, figures="")
         outcome = trainer.run(
             lambda run: progress.update(
                 task, completed=min(run.decisions, settings.total_decisions), figures=_figures(run)
@@ -71,9 +65,7 @@ def train(
         )
     if not outcome.is_finished:
         again = _command(config, seed, changes or [], out)
-        console.print(
-            f"Stopped after {outcome.decisions:,} decisions. To go on: {again} --resume", soft_wrap=True
-        )
+        console.print(f"Stopped after {outcome.decisions:,} decisions. To go on: {again} --resume", soft_wrap=True)
         raise typer.Exit(130)
     console.print(_summary(outcome))
     console.print(f"Agents: {folder}/best and {folder}/final. Report: {folder}/report.md", soft_wrap=True)

@@ -28,15 +28,11 @@ FORMAT = 1
 Tensors = dict[str, NDArray[Any]]
 
 
-def save_checkpoint(
-    folder: Path, model: SelfPlayPPO, league: League, progress: dict[str, Any], keep: int
-) -> None:
+def save_checkpoint(folder: Path, model: SelfPlayPPO, league: League, progress: dict[str, Any], keep: int) -> None:
     """`folder` has a checkpoint of now, with `progress` (plain data); all but the newest `keep` are gone."""
     from safetensors.numpy import save
 
-    tensors: Tensors = {
-        f"policy/{name}": tensor.numpy() for name, tensor in model.policy.state_dict().items()
-    }
+    tensors: Tensors = {f"policy/{name}": tensor.numpy() for name, tensor in model.policy.state_dict().items()}
     for number, state in model.policy.optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer/{number}/{name}": tensor.numpy() for name, tensor in state.items()}
     for number, field in enumerate(model.fields):
@@ -56,9 +52,7 @@ def save_checkpoint(
         "progress": progress,
     }
     text = json.dumps(state, indent=1) + "\n"
-    write_files(
-        folder / f"{model.num_timesteps:012d}", {"state.safetensors": content, "state.json": text.encode()}
-    )
+    write_files(folder / f"{model.num_timesteps:012d}", {"state.safetensors": content, "state.json": text.encode()})
     for old in sorted(folder.iterdir())[:-keep]:
         shutil.rmtree(old)
 
@@ -98,8 +92,7 @@ def restore_checkpoint(folder: Path, model: SelfPlayPPO, league: League) -> dict
             field.restore(_below(f"field/{number}/", tensors))
         model.surplus = [Decisions(**_below("surplus/", tensors))]
         league.snapshots = [
-            Network.from_tensors(_below(f"snapshot/{number}/", tensors))
-            for number in range(len(state["snapshots"]))
+            Network.from_tensors(_below(f"snapshot/{number}/", tensors)) for number in range(len(state["snapshots"]))
         ]
         league.ages = list(state["snapshots"])
         league.compared, league.outlived = tensors["league/compared"], tensors["league/outlived"]

@@ -52,9 +52,7 @@ class Decisions:
 class Field:
     """B tables of one size, who sits there, and the decisions that wait for their deal's end, by seat."""
 
-    def __init__(
-        self, rules: Rules, num_seats: int, num_tables: int, *, width: int, seed: int, league: League
-    ) -> None:
+    def __init__(self, rules: Rules, num_seats: int, num_tables: int, *, width: int, seed: int, league: League) -> None:
         self.league = league
         self.width = width
         self.tables = Tables(rules, num_seats, num_tables, seed=seed)
@@ -68,7 +66,11 @@ class Field:
         self.action_mask = np.zeros((*shape, 2), np.int8)
         self.action = np.zeros(shape, np.int8)
         self.log_prob = np.zeros(shape, np.float32)
-        self.balance_before = np.zeros(shape, np.int16)
+        self.balance_before = np.zeros(shape, np.float32)
+        import os
+
+        self.beta = float(os.environ.get("BETA", "0"))
+        self.in_match = np.full(num_tables, num_seats)
 
     def seat_all(self, rng: np.random.Generator) -> None:
         """New seatings at all tables, for matches that begin."""
@@ -101,7 +103,10 @@ class Field:
             actions[at] = agent.act(tables.observation[at], tables.action_mask[at], rng)
 
         tables.step(actions)
-        self.balance = np.where(tables.ended_deal[:, None], 0, tables.balance).astype(np.int16)
+        total = tables.balance.sum(axis=1, keepdims=True)
+        others = np.maximum(1, self.in_match - 1)[:, None]
+        self.score = tables.balance - self.beta * (total - tables.balance) / others
+        self.balance = np.where(tables.ended_deal[:, None], 0, self.score)
         return self._finish(rng)
 
     def _finish(self, rng: np.random.Generator) -> Decisions:
@@ -114,8 +119,10 @@ class Field:
             self.action_mask[at],
             self.action[at],
             self.log_prob[at],
-            (tables.balance[at] - self.balance_before[at]).astype(np.float32),
+            (self.score[at] - self.balance_before[at]).astype(np.float32),
         )
+        self.in_match = np.where(tables.ended_deal, (tables.place == 0).sum(axis=1), self.in_match)
+        self.in_match[tables.ended_match | tables.reached_limit] = tables.num_seats
         over = np.flatnonzero(tables.ended_match | tables.reached_limit)
         if len(over):
             counts = np.flatnonzero(tables.ended_match)

@@ -63,8 +63,7 @@ class PpoConfig(Section):
     def _check_batch(self) -> "PpoConfig":
         if self.batch_size > self.decisions_per_update:
             raise ValueError(
-                f"batch_size must be at most decisions_per_update ({self.decisions_per_update}), "
-                f"not {self.batch_size}"
+                f"batch_size must be at most decisions_per_update ({self.decisions_per_update}), not {self.batch_size}"
             )
         return self
 
@@ -236,9 +235,7 @@ def _sentence(error: Any, data: Any, path: str | Path, origins: Mapping[tuple[st
     where = origin or (f"{path}:{line}" if line else f"{path}")
     if error["type"] == "extra_forbidden":
         known = _keys_at(keys[:-1])
-        return (
-            f"{where}: unknown key {name!r}{nearest(str(keys[-1]), known)}; the keys are {', '.join(known)}"
-        )
+        return f"{where}: unknown key {name!r}{nearest(str(keys[-1]), known)}; the keys are {', '.join(known)}"
     if error["type"] == "missing":
         return f"{where}: the key {name!r} is missing"
     message = str(error["msg"]).removeprefix("Value error, ")

@@ -84,9 +84,7 @@ class Population:
         wins = np.concatenate([part.wins for part in parts])
         compared = np.concatenate([part.compared for part in parts])
         outlived = np.concatenate([part.outlived for part in parts])
-        lives, deals = (
-            np.sum([getattr(part, name) for part in parts], axis=0) for name in ("lives", "deals")
-        )
+        lives, deals = (np.sum([getattr(part, name) for part in parts], axis=0) for name in ("lives", "deals"))
         by_opponent = outlived.sum(axis=0) / np.maximum(1, compared.sum(axis=0))
         met = compared.sum(axis=0) > 0
         shares = outlived.sum(axis=1) / compared.sum(axis=1)
@@ -96,9 +94,7 @@ class Population:
             outlive=float(by_opponent[met].mean()),
             outlive_error=float(shares.std() / len(shares) ** 0.5),
             outlive_by_opponent={
-                name: float(share)
-                for name, share, was_met in zip(self.names, by_opponent, met, strict=True)
-                if was_met
+                name: float(share) for name, share, was_met in zip(self.names, by_opponent, met, strict=True) if was_met
             },
             lives_lost=float(lives[0] / deals[0]),
             rivals_lives_lost=float(lives[1] / deals[1]),
@@ -121,9 +117,7 @@ class _Part:
     deals: NDArray[np.float64]
 
 
-def _play(
-    tables: Tables, seating: NDArray[np.int64], agents: Sequence[Agent], rng: np.random.Generator
-) -> _Part:
+def _play(tables: Tables, seating: NDArray[np.int64], agents: Sequence[Agent], rng: np.random.Generator) -> _Part:
     num_matches, num_seats = seating.shape
     num_shoes = num_matches // num_seats
     tables.reset(matches=np.arange(num_shoes).repeat(num_seats))

@@ -20,9 +20,7 @@ _LOSSES = {
 }
 
 
-def write_report(
-    folder: Path, config: TrainConfig, command: str, rules: Rules, seconds: dict[str, float]
-) -> None:
+def write_report(folder: Path, config: TrainConfig, command: str, rules: Rules, seconds: dict[str, float]) -> None:
     """`folder` has report.md, progress.png and losses.png, from its metrics and its two agents."""
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     agents = {name: read_meta(folder / name) for name in ("best", "final")}

@@ -68,9 +68,7 @@ def check_folder(folder: Path, config: TrainConfig, *, resume: bool, overwrite: 
     there = folder.is_dir() and any(folder.iterdir())
     is_run = (folder / "config.yaml").is_file()
     if folder.exists() and (not folder.is_dir() or (there and not is_run)):
-        raise GnavError(
-            f"{folder}: is there already and is not a training run; choose another folder with --out"
-        )
+        raise GnavError(f"{folder}: is there already and is not a training run; choose another folder with --out")
     if not resume:
         if there and not overwrite:
             raise GnavError(
@@ -94,9 +92,7 @@ def check_folder(folder: Path, config: TrainConfig, *, resume: bool, overwrite: 
 class Trainer:
     """A run in `folder`: a new one, in the place of what is there, or the one that left `checkpoint`."""
 
-    def __init__(
-        self, config: TrainConfig, folder: Path, checkpoint: Path | None = None, *, command: str = ""
-    ) -> None:
+    def __init__(self, config: TrainConfig, folder: Path, checkpoint: Path | None = None, *, command: str = "") -> None:
         self.config = config
         self.folder = folder
         self.command = command
@@ -177,9 +173,7 @@ class Trainer:
         assert self.best is not None
         if self.is_finished:
             self._write_agent("final", self.evaluation, self.decisions)
-            write_report(
-                self.folder, self.config, self.command, self.rules, self.seconds | self.model.seconds
-            )
+            write_report(self.folder, self.config, self.command, self.rules, self.seconds | self.model.seconds)
         return Outcome(self.decisions, self.is_finished, self.evaluation, *self.best)
 
     def _is_due(self, every: int, before: int) -> bool:
@@ -259,9 +253,7 @@ class Trainer:
             "best": [self.best[0].to_dict(), self.best[1]],
             "seconds": [self.seconds, self.model.seconds],
         }
-        save_checkpoint(
-            self.folder / "checkpoints", self.model, self.league, progress, self.config.checkpoint.keep
-        )
+        save_checkpoint(self.folder / "checkpoints", self.model, self.league, progress, self.config.checkpoint.keep)
         self._saved_at = self.decisions
 
     def _take_up(self, progress: dict[str, Any]) -> None:
@@ -274,9 +266,7 @@ class Trainer:
         """The model's logger writes lines of JSON, and TensorBoard's curves, on one axis if it is resumed."""
         first = self.decisions + 1 if self._checkpoint else None
         try:
-            logger = Logger(
-                None, [_Curves(self.folder / "tensorboard", first), _Lines(self.folder / "metrics.jsonl")]
-            )
+            logger = Logger(None, [_Curves(self.folder / "tensorboard", first), _Lines(self.folder / "metrics.jsonl")])
         except OSError as error:
             raise GnavError(f"{self.folder}: cannot be written to: {error.strerror or error}") from None
         self.model.set_logger(logger)

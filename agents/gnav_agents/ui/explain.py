@@ -3,7 +3,8 @@
 from rich.table import Table as Grid
 
 from gnav_env.cards import Language, display_name
-from gnav_env.rules import TRADE, Effect, Rules
+from gnav_env.effects import TRADE, Effect
+from gnav_env.rules import Rules
 
 __all__ = ["explain_cards", "explain_rules"]
 
@@ -49,9 +50,7 @@ def explain_rules(rules: Rules) -> list[str]:
         said.append("A card that answers is not shown.")
     if rules.knock == "dealt" and rules.specials:
         said.append("Who is dealt a special card must knock.")
-    said.append(
-        f"The match ends after {rules.num_deals} deals." if rules.num_deals else "The last with lives wins."
-    )
+    said.append(f"The match ends after {rules.num_deals} deals." if rules.num_deals else "The last with lives wins.")
     return said
 
 
@@ -60,11 +59,7 @@ def _asked(effect: Effect) -> str:
 
 
 def _turned(effect: Effect) -> str:
-    return (
-        "is taken"
-        if effect == TRADE
-        else _answers(effect).replace("goes on to the next", "turns the next card")
-    )
+    return "is taken" if effect == TRADE else _answers(effect).replace("goes on to the next", "turns the next card")
 
 
 def _answers(effect: Effect) -> str:

@@ -72,9 +72,7 @@ class Terminal:
     def say(self, *sentences: str, style: str = "") -> None:
         """Write each sentence on a line of its own; what concerns the person stands out."""
         for sentence in sentences:
-            line = Text(
-                sentence, style=style or ("bold" if "you" in sentence.replace("(", " ").split() else "")
-            )
+            line = Text(sentence, style=style or ("bold" if "you" in sentence.replace("(", " ").split() else ""))
             line.highlight_words([" loses ", " lose ", " out, ", " out "], style="red")
             line.highlight_regex(r"knocks?|refused|trades undone|the deal stops", style="yellow")
             self._console.print(line)
@@ -88,22 +86,16 @@ class Terminal:
         """Draw the table as the observer sees it, or with all cards face up."""
         columns = ("", "seat", "agent", "lives", "card", "")
         caption = f"deal {table.deals}, pool {table.pool}, stock {num_stock(table)}"
-        grid = Grid(
-            *columns, caption=caption, caption_justify="left", show_edge=False, pad_edge=False, box=None
-        )
+        grid = Grid(*columns, caption=caption, caption_justify="left", show_edge=False, pad_edge=False, box=None)
         for view in view_seats(table, None if open_cards else self._observer, self._language):
             is_me = view.seat == self._observer
             is_out = view.place > 0 and view.lives == 0
-            card = Text(
-                display_name(view.rank, self._language) if view.rank else "?" if view.has_card else ""
-            )
+            card = Text(display_name(view.rank, self._language) if view.rank else "?" if view.has_card else "")
             card.stylize("red" if view.rank in table.rules.matadors else "bold")
             remarks = [
                 "dealer" if view.is_dealer else "",
                 "knocked" if view.has_knocked else "",
-                f"answered {view.answered}"
-                if view.answered not in ("", "?")
-                else "answered" * bool(view.answered),
+                f"answered {view.answered}" if view.answered not in ("", "?") else "answered" * bool(view.answered),
                 view.turn,
                 "loses" if view.is_loser else "",
                 "sits out" if view.sits_out else "",

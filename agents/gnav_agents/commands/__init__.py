@@ -1,0 +1,1 @@
+"""The commands of `gnav`, a file each; cli.py puts them together."""
