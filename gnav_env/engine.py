@@ -400,49 +400,67 @@ def _end_match(t: Any) -> None:
 @kernel
 def _showdown(t: Any, r: Any) -> None:
     """All live cards are compared, losers have paid, and the match goes on or is over."""
-    num_seats = np.int64(t.num_seats)
     t.phase = BETWEEN
-    _find_losers(t, r)
-    num_fallen = 0
-    for seat in range(num_seats):
+    somebody_sits_out = _find_losers(t, r)
+    num_left, num_fallen = 0, 0
+    for seat in range(np.int64(t.num_seats)):
         if t.seats[seat].loser:
-            paid = min(np.int64(r.loss[hand_rank(t, seat)]), np.int64(t.seats[seat].lives))
-            t.seats[seat].lives -= paid
-            t.seats[seat].lost += paid
-            if r.loss_to == TO_POOL:
-                t.pool += paid
-            if t.seats[seat].lives == 0:
-                num_fallen += 1
-    num_left = _num_left(t)
+            num_fallen += _lose(t, r, seat)
+        num_left += t.seats[seat].lives > 0
     is_last_deal = r.num_deals > 0 and t.deals >= r.num_deals
-    plays_off = num_left == 0 and r.play_off and not is_last_deal
-    for seat in range(num_seats):
-        if t.seats[seat].loser and t.seats[seat].lives == 0:
-            if plays_off:
-                t.seats[seat].lives = 1
-                t.seats[seat].sits_out = 0  # whoever fell together plays it off
-                t.pool = max(0, t.pool - 1)
-            else:
-                t.seats[seat].place = num_left + 1
-    if plays_off:
-        num_left = num_fallen
+    if num_fallen > 0:
+        plays_off = num_left == 0 and r.play_off and not is_last_deal
+        _leave_or_play_off(t, num_left + 1, plays_off)
+        if plays_off:
+            num_left = num_fallen
     is_over = num_left <= 1 or is_last_deal
-    num_playing = num_left
-    for seat in range(num_seats):
-        if t.seats[seat].sits_out and t.seats[seat].lives > 0:
-            num_playing -= 1
-    for seat in range(num_seats):
-        if is_over or num_playing < 2 or t.seats[seat].lives == 0:
-            t.seats[seat].sits_out = 0
+    if somebody_sits_out:
+        _check_sit_out(t, num_left, is_over)
     if is_over:
         _end_match(t)
 
 
 @kernel
-def _find_losers(t: Any, r: Any) -> None:
-    """`t.loser` marks who loses this showdown, `t.sits_out` who would miss the next deal; live faces are public."""
+def _lose(t: Any, r: Any, seat: int) -> bool:
+    """A loser has paid for its card, as far as it can; True if that was its last life."""
+    paid = min(np.int64(r.loss[hand_rank(t, seat)]), np.int64(t.seats[seat].lives))
+    t.seats[seat].lives -= paid
+    t.seats[seat].lost += paid
+    if r.loss_to == TO_POOL:
+        t.pool += paid
+    return t.seats[seat].lives == 0
+
+
+@kernel
+def _leave_or_play_off(t: Any, place: int, plays_off: bool) -> None:
+    """The losers without lives have their `place`, or a life back to play it off, also those who should sit out."""
+    for seat in range(np.int64(t.num_seats)):
+        if t.seats[seat].loser and t.seats[seat].lives == 0:
+            if plays_off:
+                t.seats[seat].lives = 1
+                t.seats[seat].sits_out = 0
+                t.pool = max(0, t.pool - 1)
+            else:
+                t.seats[seat].place = place
+
+
+@kernel
+def _check_sit_out(t: Any, num_left: int, is_over: bool) -> None:
+    """Only seats with lives sit out, and none if that would leave fewer than two to play."""
+    num_playing = num_left
+    for seat in range(np.int64(t.num_seats)):
+        if t.seats[seat].sits_out and t.seats[seat].lives > 0:
+            num_playing -= 1
+    for seat in range(np.int64(t.num_seats)):
+        if is_over or num_playing < 2 or t.seats[seat].lives == 0:
+            t.seats[seat].sits_out = 0
+
+
+@kernel
+def _find_losers(t: Any, r: Any) -> bool:
+    """`loser` marks who loses this showdown, `sits_out` who would miss the next deal (True if any); faces are public."""
     num_seats = np.int64(t.num_seats)
-    others_lose = True
+    others_lose, somebody_sits_out = True, False
     lowest = np.int64(r.num_ranks)
     for seat in range(num_seats):
         if not _is_live(t, seat):
@@ -461,10 +479,12 @@ def _find_losers(t: Any, r: Any) -> None:
             others_lose = False
         if r.special_sits_out[rank, row]:
             t.seats[seat].sits_out = 1
+            somebody_sits_out = True
     if others_lose:
         for seat in range(num_seats):
             if _is_live(t, seat) and hand_rank(t, seat) == lowest:
                 t.seats[seat].loser = 1
+    return somebody_sits_out
 
 
 @kernel

@@ -1,8 +1,7 @@
 """Experience: tables at which some seats learn, and what each of their decisions led to.
 
-A seat decides at most once a deal, so a decision is an episode of one step: its reward is what the seat
-received minus what it paid from then on to the end of the deal. Decisions wait, each by itself, until their
-deal has ended.
+A seat decides at most once a deal, so a decision is an episode of one step: its reward is what the deal gives
+that seat from then on to its end. Decisions wait, each by itself, until their deal has ended.
 """
 
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_agents.learned import Network, fit
+from gnav_agents.training.config import Objective
 from gnav_agents.training.league import LEARNER, League
 from gnav_env.rules import Rules
 from gnav_env.vector import Tables
@@ -33,7 +33,7 @@ class Decisions:
     log_prob: NDArray[np.float32]
     """[N], of the action, under the policy that chose it"""
     reward: NDArray[np.float32]
-    """[N], lives received - paid by that seat from the decision to the end of the deal"""
+    """[N], what the objective gives that seat for the deal, from the decision on"""
 
     def __len__(self) -> int:
         return len(self.action)
@@ -52,25 +52,34 @@ class Decisions:
 class Field:
     """B tables of one size, who sits there, and the decisions that wait for their deal's end, by seat."""
 
-    def __init__(self, rules: Rules, num_seats: int, num_tables: int, *, width: int, seed: int, league: League) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        num_seats: int,
+        num_tables: int,
+        *,
+        width: int,
+        seed: int,
+        league: League,
+        objective: Objective = "deal",
+    ) -> None:
         self.league = league
+        self.objective: Objective = objective
         self.width = width
         self.tables = Tables(rules, num_seats, num_tables, seed=seed)
         self.kinds = league.table_kinds(num_tables)
         self.seating = np.full((num_tables, num_seats), LEARNER, np.int16)
         shape = (num_tables, num_seats)
-        self.balance = np.zeros(shape, np.int16)
-        """Lives received - paid in the deal so far; what came before a decision is not due to it."""
+        self.num_in_match = np.full(num_tables, num_seats)
+        """Seats that were in the match when the deal began."""
+        self.score = np.zeros(shape, np.float32)
+        """What the objective gives each seat for the deal so far; what came before a decision is not due to it."""
         self.waits = np.zeros(shape, np.bool_)
         self.observation = np.zeros((*shape, width), np.float32)
         self.action_mask = np.zeros((*shape, 2), np.int8)
         self.action = np.zeros(shape, np.int8)
         self.log_prob = np.zeros(shape, np.float32)
-        self.balance_before = np.zeros(shape, np.float32)
-        import os
-
-        self.beta = float(os.environ.get("BETA", "0"))
-        self.in_match = np.full(num_tables, num_seats)
+        self.score_before = np.zeros(shape, np.float32)
 
     def seat_all(self, rng: np.random.Generator) -> None:
         """New seatings at all tables, for matches that begin."""
@@ -95,7 +104,7 @@ class Field:
         self.action_mask[at, seats[at]] = mask
         self.action[at, seats[at]] = chosen
         self.log_prob[at, seats[at]] = np.log(chances[np.arange(len(at)), chosen])
-        self.balance_before[at, seats[at]] = self.balance[at, seats[at]]
+        self.score_before[at, seats[at]] = self.score[at, seats[at]]
 
         for member in np.unique(acting[acting != LEARNER]):
             at = np.flatnonzero(acting == member)
@@ -103,30 +112,37 @@ class Field:
             actions[at] = agent.act(tables.observation[at], tables.action_mask[at], rng)
 
         tables.step(actions)
-        total = tables.balance.sum(axis=1, keepdims=True)
-        others = np.maximum(1, self.in_match - 1)[:, None]
-        self.score = tables.balance - self.beta * (total - tables.balance) / others
-        self.balance = np.where(tables.ended_deal[:, None], 0, self.score)
+        self.score = self._score()
         return self._finish(rng)
+
+    def _score(self) -> NDArray[np.float32]:
+        """What the objective gives each seat for the step's deal, up to now, [B, S]."""
+        balance = self.tables.balance.astype(np.float32)
+        if self.objective == "deal":
+            return balance
+        others = balance.sum(axis=1, keepdims=True) - balance
+        return balance - others / np.maximum(1, self.num_in_match - 1)[:, None].astype(np.float32)
 
     def _finish(self, rng: np.random.Generator) -> Decisions:
         """The decisions of deals that have ended; new opponents where a match has."""
         tables = self.tables
-        at = np.nonzero(self.waits & tables.ended_deal[:, None])
+        ended = tables.ended_deal
+        at = np.nonzero(self.waits & ended[:, None])
         self.waits[at] = False
         finished = Decisions(
             self.observation[at],
             self.action_mask[at],
             self.action[at],
             self.log_prob[at],
-            (self.score[at] - self.balance_before[at]).astype(np.float32),
+            self.score[at] - self.score_before[at],
         )
-        self.in_match = np.where(tables.ended_deal, (tables.place == 0).sum(axis=1), self.in_match)
-        self.in_match[tables.ended_match | tables.reached_limit] = tables.num_seats
+        self.score[ended] = 0
+        self.num_in_match[ended] = (tables.place[ended] == 0).sum(axis=1)
         over = np.flatnonzero(tables.ended_match | tables.reached_limit)
         if len(over):
             counts = np.flatnonzero(tables.ended_match)
             self.league.record(self.seating[counts], tables.place[counts])
+            self.num_in_match[over] = tables.num_seats
             self.seating[over] = self.league.seat(self.kinds[over], tables.num_seats, rng)
         return finished
 
@@ -152,11 +168,12 @@ class Field:
 _TABLES_STATE = ("observation", "action_mask", "seat")
 _FIELD_STATE = (
     "seating",
-    "balance",
+    "num_in_match",
+    "score",
     "waits",
     "observation",
     "action_mask",
     "action",
     "log_prob",
-    "balance_before",
+    "score_before",
 )

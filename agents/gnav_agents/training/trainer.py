@@ -110,6 +110,7 @@ class Trainer:
                 width=num_features(max(sizes)),
                 seed=int(seeds[3 + i].generate_state(1, np.uint64)[0] >> 1),
                 league=self.league,
+                objective=config.objective,
             )
             for i, size in enumerate(sizes)
         ]
