@@ -159,7 +159,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         if not self.name or not all(c.isalnum() or c in "_-" for c in self.name):
-            raise RulesError(f"a ruleset's name is letters, digits, _ and -, not {self.name!r}")
+            raise RulesError(f"name must be letters, digits, _ and -, not {self.name!r}")
         self._check_deck()
         for name, choices in _CHOICES.items():
             check_choice(name, getattr(self, name), choices)
