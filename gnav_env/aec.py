@@ -164,7 +164,7 @@ class GnavEnv(AECEnv[str, Any, int]):
         self._seed: int | None = None
         self._match = 0
         self._has_reset = False
-        self._window: Any = None
+        self._renderer: Any = None
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The space of the agent's observations, always the same object."""
@@ -281,24 +281,17 @@ class GnavEnv(AECEnv[str, Any, int]):
         if self.render_mode is None:
             logger.warn("render() needs a render_mode, given when the environment is made: ansi, rgb_array or human")
             return None
-        from gnav_env import render
+        if self._renderer is None:
+            from gnav_env.render import Renderer
 
-        table = self.table
-        if self.render_mode == "ansi":
-            return render.render_text(table)
-        image = render.render_rgb(table)
-        if self.render_mode == "rgb_array":
-            return image
-        if self._window is None:
-            self._window = render.Window(title=f"Gnav: {self.rules.name}")
-        self._window.show(image)
-        return None
+            self._renderer = Renderer(self.render_mode, f"Gnav: {self.rules.name}")
+        return self._renderer.show(self.table)
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
 
     @property
     def table(self) -> Table:
@@ -325,7 +318,7 @@ class GnavEnv(AECEnv[str, Any, int]):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_window": None, "_balance_view": None, "_place_view": None}
+        return {**self.__dict__, "_renderer": None, "_balance_view": None, "_place_view": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -458,7 +458,7 @@ def _check_sit_out(t: Any, num_left: int, is_over: bool) -> None:
 
 @kernel
 def _find_losers(t: Any, r: Any) -> bool:
-    """`loser` marks who loses this showdown, `sits_out` who would miss the next deal (True if any); faces are public."""
+    """`loser` marks who loses, `sits_out` who would miss the next deal (True if any does); live faces are public."""
     num_seats = np.int64(t.num_seats)
     others_lose, somebody_sits_out = True, False
     lowest = np.int64(r.num_ranks)

@@ -19,7 +19,10 @@ from gnav_env.errors import GnavError
 from gnav_env.table import Table
 from gnav_env.words import SeatView, lives_in_words, num_stock, view_seats
 
-__all__ = ["Window", "render_rgb", "render_svg", "render_text"]
+__all__ = ["RENDER_MODES", "Renderer", "Window", "render_rgb", "render_svg", "render_text"]
+
+RENDER_MODES = ("ansi", "rgb_array", "human")
+"""What environments can show: a text, a picture, a window."""
 
 
 def render_text(table: Table, observer: int | None = None, events: Sequence[str] = ()) -> str:
@@ -99,6 +102,31 @@ class Window:
         if self._screen is not None:
             self._screen = None
             self._pygame.display.quit()
+
+
+class Renderer:
+    """Shows tables in one of `RENDER_MODES`, as environments do it. `GnavError` for another mode."""
+
+    def __init__(self, mode: str, title: str) -> None:
+        if mode not in RENDER_MODES:
+            raise GnavError(f"render_mode must be None or {' or '.join(RENDER_MODES)}, not {mode!r}")
+        self._mode = mode
+        self._window = Window(title) if mode == "human" else None
+
+    def show(self, table: Table, observer: int | None = None) -> str | NDArray[np.uint8] | None:
+        """The table as a text or a picture; None once the window shows it."""
+        if self._mode == "ansi":
+            return render_text(table, observer)
+        picture = render_rgb(table, observer)
+        if self._window is None:
+            return picture
+        self._window.show(picture)
+        return None
+
+    def close(self) -> None:
+        """The window, if there is one, is gone."""
+        if self._window is not None:
+            self._window.close()
 
 
 def _face(view: SeatView) -> str:

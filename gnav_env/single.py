@@ -77,7 +77,7 @@ class GnavSingle(gymnasium.Env[Any, Any]):
         self.action_space = spaces.Discrete(NUM_ACTIONS)
         self._last_table: Table | None = None
         self._is_over = True
-        self._window: Any = None
+        self._renderer: Any = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -123,24 +123,17 @@ class GnavSingle(gymnasium.Env[Any, Any]):
         if self.render_mode is None or self._last_table is None:
             gymnasium.logger.warn("render() needs a render_mode, given when the environment is made, and a reset()")
             return None
-        from gnav_env import render
+        if self._renderer is None:
+            from gnav_env.render import Renderer
 
-        seat = int(self._learner.seat[0])
-        if self.render_mode == "ansi":
-            return render.render_text(self._last_table, observer=seat)
-        image = render.render_rgb(self._last_table, observer=seat)
-        if self.render_mode == "rgb_array":
-            return image
-        if self._window is None:
-            self._window = render.Window(title=f"Gnav: {self._learner.tables.rules.name}")
-        self._window.show(image)
-        return None
+            self._renderer = Renderer(self.render_mode, f"Gnav: {self._learner.tables.rules.name}")
+        return self._renderer.show(self._last_table, int(self._learner.seat[0]))
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
 
     def _info(self) -> dict[str, Any]:
         return {"action_mask": self.action_masks().astype(np.int8), "seat": int(self._learner.seat[0])}

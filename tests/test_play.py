@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -198,10 +199,15 @@ def recorded(tmp_path: Path) -> Path:
 def test_the_command_plays(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "match.txt"
     options = ["--opponents", "tips,threshold:VI", "--seats", "5", "--seat", "1", "--record", str(path)]
+    options += ["--seed", "3", "--match", "2"]
     code, out, err = _command(monkeypatch, capsys, "play", *options, typed="s\nq\n")
     assert (code, err) == (0, "")
     assert "you leave" in out
-    assert read_file(path).agents == ("tips", "human", "threshold:VI", "tips", "threshold:VI")
+    record = read_file(path)
+    assert record.agents == ("tips", "human", "threshold:VI", "tips", "threshold:VI")
+    assert (record.seed, record.match) == (3, 2)
+    code, _, err = _command(monkeypatch, capsys, "play", *options)
+    assert (code, "is there already" in err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +269,7 @@ def test_it_works_in_a_real_terminal_and_ctrl_c_ends_it(tmp_path: Path) -> None:
 
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": os.pathsep.join(sys.path)}
-    words = ["-m", "gnav_agents.cli", "play", "--opponents", "tips", "--record", str(tmp_path / "match.txt")]
+    words = ["-m", "gnav_agents.cli", "play", "--opponents=tips", "--seed=1", "--record", str(tmp_path / "match.txt")]
     process = subprocess.Popen(
         [sys.executable, *words], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, close_fds=True
     )
@@ -272,7 +278,10 @@ def test_it_works_in_a_real_terminal_and_ctrl_c_ends_it(tmp_path: Path) -> None:
         _read_until(ours, "q quits")
         os.write(ours, b"s\n")
         _read_until(ours, "q quits")
-        process.send_signal(signal.SIGINT)
+        for _ in range(10):  # a signal just before the program waits for a key is only seen with the next key
+            process.send_signal(signal.SIGINT)
+            if select.select([ours], [], [], 3)[0]:
+                break
         _read_until(ours, "you leave in deal")
         assert process.wait(timeout=60) == 130
     finally:
@@ -285,7 +294,7 @@ def test_it_works_in_a_real_terminal_and_ctrl_c_ends_it(tmp_path: Path) -> None:
 def _read_until(terminal: int, text: str) -> str:
     """What the terminal has shown when `text` has been there."""
     shown = ""
-    while text not in shown:
+    while text not in shown and select.select([terminal], [], [], 120)[0]:
         try:
             piece = os.read(terminal, 4096).decode(errors="replace")
         except OSError:  # the other side has gone

@@ -28,8 +28,11 @@ def play(
     seats: Annotated[int, typer.Option(help="Seats at the table, yours included.")] = 6,
     rules: Annotated[str, typer.Option(help="Name of a ruleset, or path of a YAML file.")] = "pagat",
     seat: Annotated[int, typer.Option(help="Your seat, 0 to seats - 1.")] = 0,
-    seed: Annotated[int, typer.Option(help="Names the cards and the luck of the agents.")] = 0,
-    match: Annotated[int, typer.Option(help="Number of the match under the seed.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Names the cards and the luck of the agents.", show_default="a new one"),
+    ] = None,
+    match: Annotated[int, typer.Option(min=0, help="Number of the match under the seed.")] = 0,
     reveal: Annotated[
         bool, typer.Option("--reveal", help="After each deal tell it again with all cards face up.")
     ] = False,
@@ -43,10 +46,12 @@ def play(
     """
     import sys
 
+    import numpy as np
     from rich.console import Console
 
     from gnav_agents.registry import make_agent
     from gnav_agents.ui.terminal import Player, Terminal, play_match
+    from gnav_env._jit import cache_is_cold
     from gnav_env.cards import display_name
     from gnav_env.errors import GnavError
     from gnav_env.variants import get_rules
@@ -57,6 +62,8 @@ def play(
         raise GnavError(f"--seat must be 0 to {seats - 1}, not {seat}")
     if record is not None and not record.parent.is_dir():
         raise GnavError(f"--record: there is no folder {record.parent}")
+    if record is not None and record.exists():
+        raise GnavError(f"--record: {record} is there already, name a file that is not")
     middling = display_name(ruleset.ranks[len(ruleset.ranks) * 3 // 7])  # VI in Gnav
     mix = ["tips", "counting", f"threshold:{middling}"]
     names = [name.strip() for name in opponents.split(",") if name.strip()] or mix
@@ -67,6 +74,8 @@ def play(
     players = [Player(name=name, agent=make_agent(name, ruleset, seats)) for name in others]
     if not watch:
         players.insert(seat, Player(name="human"))
+    if seed is None:
+        seed = int(np.random.SeedSequence().generate_state(1)[0])
     terminal = Terminal(
         Console(),
         sys.stdin,
@@ -74,4 +83,7 @@ def play(
         names=[player.name for player in players],
         language=language.value,
     )
+    terminal.say(f"{ruleset.title or ruleset.name}, seed {seed}, match {match}.")
+    if cache_is_cold():
+        terminal.say("The game is compiled, once; that takes a while.", style="dim")
     play_match(terminal, ruleset, players, seed=seed, match=match, reveal=reveal, record=record)
