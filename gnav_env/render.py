@@ -8,6 +8,7 @@ Text says what words.py says; SVG and RGB array are the one picture of drawing.p
 import os
 from collections.abc import Sequence
 from html import escape
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def render_text(table: Table, observer: int | None = None, events: Sequence[str]
     for view in views:
         mark = ">" if view.is_to_act else " "
         name = f"{mark} {view.seat}{' D' if view.is_dealer else ''}"
-        rows.append((name, lives_in_words(table, view.seat), _face(view), _remarks(view)))
+        rows.append((name, lives_in_words(table, view.seat), _face(view), view.remarks))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = [f"{table.rules.name}: {_about_deal(table)}"]
     lines += ["  ".join([*map(str.ljust, row[:3], widths), row[3]]).rstrip() for row in rows]
@@ -72,10 +73,9 @@ class Window:
     def __init__(self, title: str = "Gnav") -> None:
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
         try:
-            import pygame
+            self._pygame: Any = import_module("pygame")
         except ImportError:
             raise GnavError("a window needs pygame: install it with `pip install 'gnav[human]'`") from None
-        self._pygame: Any = pygame
         self._title = title
         self._screen: Any = None
         self.is_closed = False
@@ -133,17 +133,6 @@ def _face(view: SeatView) -> str:
     if not view.has_card:
         return ""
     return display_name(view.rank) if view.rank else "?"
-
-
-def _remarks(view: SeatView) -> str:
-    """All there is to say of a seat's deal."""
-    said = ["knocked"] if view.has_knocked else []
-    said += [f"answered {view.answered}"] if view.answered else []
-    said += [view.turn] if view.turn else []
-    said += ["loses"] if view.is_loser else []
-    said += ["sits out"] if view.sits_out else []
-    said += [f"place {view.place}"] if view.place else []
-    return ", ".join(said)
 
 
 def _about_deal(table: Table) -> str:

@@ -60,6 +60,17 @@ class SeatView:
     sits_out: bool
     """It misses this deal or, between deals, the coming one."""
 
+    @property
+    def remarks(self) -> str:
+        """All there is to say of the seat in this deal."""
+        said = ["knocked"] if self.has_knocked else []
+        said += [f"answered {self.answered}".removesuffix(" ?")] if self.answered else []
+        said += [self.turn] if self.turn else []
+        said += ["loses"] if self.is_loser else []
+        said += ["sits out"] if self.sits_out else []
+        said += [f"place {self.place}"] if self.place else []
+        return ", ".join(said)
+
 
 def view_seats(table: Table, observer: int | None = None, language: Language = "english") -> list[SeatView]:
     """What `observer` sees of each seat; None: all faces, NOBODY: only those that are face up."""

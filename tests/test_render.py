@@ -2,11 +2,11 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from gnav_env.drawing import Point, draw, font, picture_size
 from gnav_env.engine import NOBODY
@@ -140,21 +140,15 @@ def test_a_table_can_be_drawn_from_before_the_first_deal_to_after_the_last() -> 
     assert len({picture.tobytes() for picture in pictures}) == len(pictures)
 
 
-def _window(monkeypatch: pytest.MonkeyPatch) -> Window:
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    pytest.importorskip("pygame")
-    return Window("a test")
-
-
 @pytest.mark.filterwarnings("ignore:pkg_resources:UserWarning", "ignore::DeprecationWarning")
 def test_a_window_shows_pictures_until_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    window = _window(monkeypatch)
-    picture: NDArray[np.uint8] = render_rgb(_table())
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame: Any = pytest.importorskip("pygame")
+    window = Window("a test")
+    picture = render_rgb(_table())
     window.show(picture)
     window.show(picture)
     assert not window.is_closed
-    import pygame
-
     shown = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
     assert np.array_equal(shown, picture)
     pygame.event.post(pygame.event.Event(pygame.QUIT))

@@ -133,12 +133,12 @@ def screen_table(result: Result) -> Table:
     """The leaderboard for people."""
     caption = (
         "elimination: rate relative to the same tables, with its 95 % interval, 1 is par, lower is better; "
-        "out: share eliminated; won: win share; placed: 1 always first, 0 always last; ranks: likely ones"
+        "out: share eliminated; placed: 1 always first, 0 always last; loss: lives a deal; ranks: likely ones"
     )
     table = Table(title=_title(result.setup), caption=caption, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("#", justify="right")
-    table.add_column("agent", overflow="fold", min_width=12)
-    for heading in ("elimination", "out", "won", "placed", "ranks"):
+    table.add_column("agent", overflow="fold", min_width=14)
+    for heading in ("elimination", "out", "placed", "loss", "ranks"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("standing", no_wrap=True)
     for row in result.rows:
@@ -160,8 +160,8 @@ def _cells(row: Row) -> list[Text]:
         row.agent,
         f"{_number(rate.value, 3)} [{_number(rate.low, 3)}, {_number(rate.high, 3)}]",
         _percent(row.elimination_rate),
-        _percent(row.win_share),
         _number(row.placement.value, 3),
+        _number(row.loss_rate.value, 3),
         ranks,
         row.standing,
     ]

@@ -92,22 +92,13 @@ class Terminal:
             is_out = view.place > 0 and view.lives == 0
             card = Text(display_name(view.rank, self._language) if view.rank else "?" if view.has_card else "")
             card.stylize("red" if view.rank in table.rules.matadors else "bold")
-            remarks = [
-                "dealer" if view.is_dealer else "",
-                "knocked" if view.has_knocked else "",
-                f"answered {view.answered}" if view.answered not in ("", "?") else "answered" * bool(view.answered),
-                view.turn,
-                "loses" if view.is_loser else "",
-                "sits out" if view.sits_out else "",
-                f"place {view.place}" if view.place else "",
-            ]
             grid.add_row(
                 "→" if view.is_to_act else "",
                 str(view.seat),
-                "you" if is_me else self._names[view.seat] if self._names else "",
+                Text("you" if is_me else self._names[view.seat] if self._names else ""),
                 lives_in_words(table, view.seat),
                 card,
-                ", ".join(filter(None, remarks)),
+                ", ".join(filter(None, ["dealer" * view.is_dealer, view.remarks])),
                 style="dim" if is_out else "bold green" if is_me else "",
             )
         self._console.print(grid)
