@@ -181,6 +181,8 @@ class Rules:
         if not isinstance(self.deck, Mapping) or not 2 <= len(self.deck) <= MAX_RANKS:
             raise RulesError(f"deck must map 2 to {MAX_RANKS} ranks, high to low, to their number of copies")
         for rank, copies in self.deck.items():
+            if not rank.isalnum():
+                raise RulesError(f"deck: a rank is letters and digits, not {rank!r}")
             check_range(f"deck: copies of {rank}", copies, 1, MAX_CARDS)
         if self.num_cards > MAX_CARDS:
             raise RulesError(f"deck must have at most {MAX_CARDS} cards, not {self.num_cards}")

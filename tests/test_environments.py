@@ -1,5 +1,6 @@
 """Gymnasium, SB3 and the batch: the checks of their own, and that they all play the same match."""
 
+import pickle
 import warnings
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from gnav_env import VARIANTS, GnavError, IllegalAction, Tables
-from gnav_env.learner import LearnerTables
+from gnav_env.learner import LearnerTables, uniform
+from gnav_env.single import GnavSingle
 
 RULES = [(name, n) for name, rules in VARIANTS.items() for n in (2, 3, 6) if n >= rules.min_players]
 
@@ -63,6 +65,43 @@ def test_the_vec_env_keeps_terminal_observations_and_never_writes_in_place() -> 
         assert reward.dtype == np.float32
     assert num_done > 0
     assert np.array(environment.env_method("action_masks")).shape == (8, 2)
+
+
+def test_the_vec_env_survives_a_pickle_and_its_masks_with_it() -> None:
+    pytest.importorskip("stable_baselines3")
+    from gnav_env.sb3 import GnavVecEnv
+
+    environment = GnavVecEnv(4, num_seats=3, opponents=fixed, seed=2)
+    environment.reset()
+    environment.step(np.zeros(4, np.int64))
+    copy = pickle.loads(pickle.dumps(environment))
+    for _ in range(20):
+        assert copy.action_masks().tolist() == environment.action_masks().tolist()
+        ours, theirs = environment.step(np.ones(4, np.int64)), copy.step(np.ones(4, np.int64))
+        assert ours[0].tobytes() == theirs[0].tobytes()
+        assert ours[1].tolist() == theirs[1].tolist()
+
+
+def test_the_learner_sees_its_table_and_no_card_that_it_does_not_know() -> None:
+    environment = gymnasium.make("gnav/Gnav-v0", num_seats=4, render_mode="ansi", opponents=fixed)
+    environment.reset(seed=3)
+    said = environment.render()
+    assert "?" in said, "the others' cards are hidden"
+    picture = gymnasium.make("gnav/Gnav-v0", num_seats=4, render_mode="rgb_array", opponents=fixed)
+    picture.reset(seed=3)
+    assert picture.render().shape == (800, 1200, 3)
+    with pytest.raises(GnavError, match="render_mode must be None"):
+        GnavSingle(render_mode="svg")  # type: ignore[arg-type]
+
+
+def test_agents_of_the_zoo_are_opponents() -> None:
+    registry = pytest.importorskip("gnav_agents.registry")
+    learner = LearnerTables(
+        num_tables=16, opponents=[registry.make_agent(name) for name in ("tips", "stand")] * 2 + [uniform]
+    )
+    for _ in range(30):
+        learner.step(fixed(learner.observation, learner.action_mask, None))
+    assert (learner.tables.seat == learner.seat).all()
 
 
 def test_a_vector_of_tables_is_made_by_gymnasium() -> None:
