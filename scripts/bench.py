@@ -10,6 +10,7 @@ Peers that are not installed are left out with a note (extras `bench` and `peers
 """
 
 import argparse
+import importlib
 import os
 import statistics
 import subprocess
@@ -33,6 +34,11 @@ Chunk = Callable[[], int]
 """Some work; it gives back the number of decisions that it made."""
 
 TURNS = 7
+
+
+def peer(name: str) -> Any:
+    """The module of a peer; `ImportError` if it is not installed."""
+    return importlib.import_module(name)
 
 
 def rate(chunk: Chunk, seconds: float) -> float:
@@ -138,15 +144,11 @@ def tables_chunk(num_tables: int = 1024, num_steps: int = 32) -> Chunk:
 
 def pgx_chunk(num_tables: int = 1024, num_steps: int = 64) -> Chunk:
     """Pgx's Leduc hold'em, compiled, vectorised, random legal actions, observations and auto-reset."""
-    import jax
-    import jax.numpy as jnp
-    import pgx
-    from pgx.experimental.wrappers import auto_reset
-
+    jax, jnp, pgx = peer("jax"), peer("jax.numpy"), peer("pgx")
+    auto_reset = peer("pgx.experimental.wrappers").auto_reset
     environment = pgx.make("leduc_holdem")
     step = jax.vmap(auto_reset(environment.step, environment.init))
 
-    @jax.jit
     def run(state: Any, key: Any) -> Any:
         def body(carry: Any, _: Any) -> Any:
             state, key, total = carry
@@ -158,11 +160,12 @@ def pgx_chunk(num_tables: int = 1024, num_steps: int = 64) -> Chunk:
 
         return jax.lax.scan(body, (state, key, 0.0), None, length=num_steps)[0]
 
+    compiled = jax.jit(run)
     state = jax.jit(jax.vmap(environment.init))(jax.random.split(jax.random.PRNGKey(0), num_tables))
     carry = [state, jax.random.PRNGKey(1)]
 
     def chunk() -> int:
-        state, key, total = run(*carry)
+        state, key, total = compiled(*carry)
         total.block_until_ready()
         carry[:] = [state, key]
         return num_tables * num_steps
@@ -172,9 +175,7 @@ def pgx_chunk(num_tables: int = 1024, num_steps: int = 64) -> Chunk:
 
 def open_spiel_chunk(num_games: int = 60) -> Chunk:
     """OpenSpiel's 3-player Leduc from Python, information state tensors read at each decision."""
-    import pyspiel
-
-    game = pyspiel.load_game("leduc_poker(players=3)")
+    game = peer("pyspiel").load_game("leduc_poker(players=3)")
     luck = np.random.default_rng(1)
 
     def chunk() -> int:
