@@ -68,9 +68,6 @@ class Recorder:
             raise GnavError(f"agents must be {table.num_seats} names, one a seat, or none, not {len(agents)}")
         if any(len(name.splitlines()) > 1 for name in agents):
             raise GnavError("an agent's name must be one line")
-        for rank in table.rules.ranks:
-            if rank == NO_CARD or len(rank.split()) != 1:
-                raise GnavError(f"a rank must be one word to be written down, not {rank!r}")
         self.table = table
         self.lines: list[str] = [f"gnav match, format {FORMAT}", *_rules_lines(table.rules)]
         self._say("seats", table.num_seats)

@@ -199,9 +199,3 @@ def test_a_recorder_wants_a_new_table_and_a_name_for_each_seat() -> None:
     table.deal()
     with pytest.raises(GnavError, match="from its first deal on"):
         Recorder(table)
-
-
-def test_a_rank_of_two_words_cannot_be_written_down() -> None:
-    rules = VARIANTS["pagat"].replace(name="mine", deck={**VARIANTS["pagat"].deck, "grey owl": 2})
-    with pytest.raises(GnavError, match="a rank must be one word"):
-        Recorder(Table(rules, 3))

@@ -95,6 +95,7 @@ def test_the_house_variant_that_ships_builds_on_pagat() -> None:
         ("name: x\nbased_on: pagat\nloss: {fool: -1}\n", 3, "loss of fool"),
         ("name: x\nbased_on: pagat\ndeck: {a: 1}\n", 3, "deck must map 2 to 24 ranks"),
         ("name: x\nbased_on: pagat\ndeck: {a: 60, b: 60}\n", 3, "at most 84 cards"),
+        ("name: x\nbased_on: pagat\ndeck: {grey owl: 2, b: 6}\n", 3, "a rank is letters and digits"),
         ("name: x\nbased_on: pagat\nfirst_dealer: nobody\n", 3, "first_dealer"),
         ("name: x\nbased_on: pagat\nmatador_may_be_offered: 'no'\n", 3, "must be true or false"),
         ("name: x y\nbased_on: pagat\n", 1, "name must be letters"),
