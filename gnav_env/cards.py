@@ -16,7 +16,6 @@ __all__ = [
     "Language",
     "Pack",
     "display_name",
-    "short_name",
 ]
 
 Pack = dict[str, int]
@@ -65,12 +64,3 @@ def display_name(rank: str, language: Language = "english") -> str:
     if language == "norwegian" and rank in _NORWEGIAN:
         return _NORWEGIAN[rank]
     return _ENGLISH.get(rank, rank[:1].upper() + rank[1:])
-
-
-def short_name(rank: str) -> str:
-    """The English name cut to five letters, for tables and pictures.
-
-    >>> short_name("dragon"), short_name("8")
-    ('Drago', 'VIII')
-    """
-    return display_name(rank)[:5]

@@ -112,7 +112,11 @@ TABLE = np.dtype(
         ],
     )
 )
-"""The whole state of a match. int8 holds seats (below 40), positions (below 84) and flags."""
+"""The whole state of a match. int8 holds seats (below 40), positions (below 84) and flags.
+
+A card's origin is its position; `gave`, `got` and `asked` are the trades of the deal and `moved` its exchanged cards, which
+relatives of the game ask for whose undo follows one card or whose cards change by being exchanged.
+"""
 
 
 @kernel
