@@ -114,8 +114,8 @@ TABLE = np.dtype(
 )
 """The whole state of a match. int8 holds seats (below 40), positions (below 84) and flags.
 
-A card's origin is its position; `gave`, `got` and `asked` are the trades of the deal and `moved` its exchanged cards, which
-relatives of the game ask for whose undo follows one card or whose cards change by being exchanged.
+A card's origin is its position; `gave`, `got` and `asked` are the trades of the deal, `moved` its exchanged cards: what
+relatives of the game ask for, whose undo follows one card or whose cards change by being exchanged.
 """
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from gnav_agents.cli import app
 from gnav_agents.learned import LearnedAgent, Network, load_agent
 from gnav_agents.training.collect import Decisions, Field
-from gnav_agents.training.config import LeagueConfig, Objective, TrainConfig, read_config, to_yaml
+from gnav_agents.training.config import LeagueConfig, TrainConfig, read_config, to_yaml
 from gnav_agents.training.evaluate import Population
 from gnav_agents.training.league import LEARNER, League
 from gnav_agents.training.trainer import Trainer, check_folder
@@ -51,11 +51,10 @@ def random_network(num_seats: int = 6, seed: int = 0) -> Network:
     return Network((rng.normal(0, 0.3, (num_features(num_seats), 2)).astype(np.float32),), (np.zeros(2, np.float32),))
 
 
-def make_field(num_tables: int = 16, num_seats: int = 6, objective: Objective = "deal", **league: Any) -> Field:
+def make_field(num_tables: int = 16, num_seats: int = 6, **league: Any) -> Field:
     members = League(LeagueConfig.model_validate(league), RULES, [num_seats])
     members.add_snapshot(random_network(num_seats, seed=1), 0)
-    width = num_features(num_seats)
-    field = Field(RULES, num_seats, num_tables, width=width, seed=5, league=members, objective=objective)
+    field = Field(RULES, num_seats, num_tables, width=num_features(num_seats), seed=5, league=members)
     field.seat_all(np.random.default_rng(9))
     return field
 
@@ -99,31 +98,23 @@ def play_and_watch(field: Field, steps: int) -> tuple[Decisions, list[tuple[byte
     """The decisions that a field reports, those that an onlooker writes down, and how many still wait."""
     told: list[Decisions] = []
     seen: list[tuple[bytes, int, float]] = []
-    waiting: dict[tuple[int, int], tuple[bytes, int, float]] = {}
+    waiting: dict[tuple[int, int], tuple[bytes, int, int]] = {}
     tables, network, rng = field.tables, random_network(), np.random.default_rng(2)
     balance = np.zeros((tables.num_tables, tables.num_seats))
-    in_match = np.ones(balance.shape, np.bool_)
     play = tables.step
-
-    def worth(b: int, seat: int) -> float:
-        if field.objective == "deal":
-            return float(balance[b, seat])
-        others = [balance[b, other] for other in range(tables.num_seats) if other != seat and in_match[b, other]]
-        return float(balance[b, seat] - np.mean(others))
 
     def step(actions: Any) -> None:
         for b, seat in enumerate(tables.seat.tolist()):
             if field.seating[b, seat] == LEARNER:
-                waiting[b, seat] = (tables.observation[b].tobytes(), int(actions[b]), worth(b, seat))
+                waiting[b, seat] = (tables.observation[b].tobytes(), int(actions[b]), int(balance[b, seat]))
         play(actions)
         balance[:] = tables.balance
         for b in np.flatnonzero(tables.ended_deal).tolist():
             for seat in range(tables.num_seats):
                 if (b, seat) in waiting:
                     observation, action, before = waiting.pop((b, seat))
-                    seen.append((observation, action, worth(b, seat) - before))
+                    seen.append((observation, action, float(tables.balance[b, seat] - before)))
             balance[b] = 0
-            in_match[b] = (tables.place[b] == 0) | tables.ended_match[b]
 
     tables.step = step  # type: ignore[method-assign]
     for _ in range(steps):
@@ -131,26 +122,18 @@ def play_and_watch(field: Field, steps: int) -> tuple[Decisions, list[tuple[byte
     return Decisions.join(told), seen, len(waiting)
 
 
-@pytest.mark.parametrize("objective", ["deal", "lead"])
 @pytest.mark.parametrize("rules", ["pagat", "tokens"])
-def test_each_decision_is_paid_what_its_seat_got_from_then_to_the_end_of_the_deal(
-    rules: str, objective: Objective
-) -> None:
+def test_each_decision_is_paid_what_its_seat_got_from_then_to_the_end_of_the_deal(rules: str) -> None:
     league = League(LeagueConfig(anchors=1, agents=("uniform",)), get_rules(rules), [6])
     league.add_snapshot(random_network(seed=1), 0)
-    field = Field(get_rules(rules), 6, 24, width=num_features(6), seed=5, league=league, objective=objective)
+    field = Field(get_rules(rules), 6, 24, width=num_features(6), seed=5, league=league)
     field.seat_all(np.random.default_rng(9))
     told, seen, num_waiting = play_and_watch(field, 150)
-    assert len(seen) == len(told) > 500
-    assert num_waiting == field.waits.sum()
     rows = zip(told.observation, told.action.tolist(), told.reward.tolist(), strict=True)
-    expected = sorted(seen)
-    for (observation, action, reward), other in zip(
-        sorted((o.tobytes(), a, r) for o, a, r in rows), expected, strict=True
-    ):
-        assert (observation, action) == other[:2]
-        assert reward == pytest.approx(other[2], abs=1e-6)
-    assert told.reward.min() <= -1
+    assert sorted((o.tobytes(), a, r) for o, a, r in rows) == sorted(seen)
+    assert len(seen) > 500
+    assert num_waiting == field.waits.sum()
+    assert set(told.reward.tolist()) >= {0.0, -1.0}
 
 
 def test_only_seats_that_learn_leave_decisions() -> None:
@@ -354,7 +337,7 @@ def test_a_run_that_was_killed_goes_on_from_its_checkpoint_on_one_axis(finished:
     assert curve(folder) == curve(finished)
 
 
-def curve(folder: Path, name: str = "collect/reward") -> list[tuple[int, float]]:
+def curve(folder: Path, name: str = "collect/lives_lost") -> list[tuple[int, float]]:
     events = EventAccumulator(str(folder / "tensorboard")).Reload()
     return [(event.step, event.value) for event in events.Scalars(name)]
 
@@ -473,7 +456,7 @@ def test_a_config_comes_back_from_yaml_as_it_was(tmp_path: Path) -> None:
         ("name: a\ntotal_decisions: 0\n", r"a\.yaml:2: total_decisions is 0: .*greater than or equal to 1"),
         ("name: a\ntotal_decisions: many\n", r"a\.yaml:2: total_decisions is 'many': .*integer"),
         ("name: a/b\ntotal_decisions: 9\n", r"a\.yaml:1: name is 'a/b'"),
-        ("name: a\ntotal_decisions: 9\nobjective: match\n", r"a\.yaml:3: objective is 'match': .*'deal' or 'lead'"),
+        ("name: a\ntotal_decisions: 9\nobjective: match\n", r"a\.yaml:3: objective is 'match': .*'deal'"),
         (
             "name: a\ntotal_decisions: 9\nppo:\n  batch_size: 1e6\n",
             r"a\.yaml:3: ppo: batch_size must be at most",

@@ -1,7 +1,7 @@
 """Experience: tables at which some seats learn, and what each of their decisions led to.
 
-A seat decides at most once a deal, so a decision is an episode of one step: its reward is what the deal gives
-that seat from then on to its end. Decisions wait, each by itself, until their deal has ended.
+A seat decides at most once a deal, so a decision is an episode of one step: its reward is what the seat received
+minus what it paid from then on to the end of the deal. Decisions wait, each by itself, until their deal has ended.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_agents.learned import Network, fit
-from gnav_agents.training.config import Objective
 from gnav_agents.training.league import LEARNER, League
 from gnav_env.rules import Rules
 from gnav_env.vector import Tables
@@ -33,7 +32,7 @@ class Decisions:
     log_prob: NDArray[np.float32]
     """[N], of the action, under the policy that chose it"""
     reward: NDArray[np.float32]
-    """[N], what the objective gives that seat for the deal, from the decision on"""
+    """[N], lives received - paid by that seat from the decision to the end of the deal"""
 
     def __len__(self) -> int:
         return len(self.action)
@@ -61,25 +60,21 @@ class Field:
         width: int,
         seed: int,
         league: League,
-        objective: Objective = "deal",
     ) -> None:
         self.league = league
-        self.objective: Objective = objective
         self.width = width
         self.tables = Tables(rules, num_seats, num_tables, seed=seed)
         self.kinds = league.table_kinds(num_tables)
         self.seating = np.full((num_tables, num_seats), LEARNER, np.int16)
         shape = (num_tables, num_seats)
-        self.num_in_match = np.full(num_tables, num_seats)
-        """Seats that were in the match when the deal began."""
-        self.score = np.zeros(shape, np.float32)
-        """What the objective gives each seat for the deal so far; what came before a decision is not due to it."""
+        self.balance = np.zeros(shape, np.int16)
+        """Lives received - paid in the deal so far; what came before a decision is not due to it."""
         self.waits = np.zeros(shape, np.bool_)
         self.observation = np.zeros((*shape, width), np.float32)
         self.action_mask = np.zeros((*shape, 2), np.int8)
         self.action = np.zeros(shape, np.int8)
         self.log_prob = np.zeros(shape, np.float32)
-        self.score_before = np.zeros(shape, np.float32)
+        self.balance_before = np.zeros(shape, np.int16)
 
     def seat_all(self, rng: np.random.Generator) -> None:
         """New seatings at all tables, for matches that begin."""
@@ -104,7 +99,7 @@ class Field:
         self.action_mask[at, seats[at]] = mask
         self.action[at, seats[at]] = chosen
         self.log_prob[at, seats[at]] = np.log(chances[np.arange(len(at)), chosen])
-        self.score_before[at, seats[at]] = self.score[at, seats[at]]
+        self.balance_before[at, seats[at]] = self.balance[at, seats[at]]
 
         for member in np.unique(acting[acting != LEARNER]):
             at = np.flatnonzero(acting == member)
@@ -112,37 +107,25 @@ class Field:
             actions[at] = agent.act(tables.observation[at], tables.action_mask[at], rng)
 
         tables.step(actions)
-        self.score = self._score()
+        self.balance = np.where(tables.ended_deal[:, None], 0, tables.balance).astype(np.int16)
         return self._finish(rng)
-
-    def _score(self) -> NDArray[np.float32]:
-        """What the objective gives each seat for the step's deal, up to now, [B, S]."""
-        balance = self.tables.balance.astype(np.float32)
-        if self.objective == "deal":
-            return balance
-        others = balance.sum(axis=1, keepdims=True) - balance
-        return balance - others / np.maximum(1, self.num_in_match - 1)[:, None].astype(np.float32)
 
     def _finish(self, rng: np.random.Generator) -> Decisions:
         """The decisions of deals that have ended; new opponents where a match has."""
         tables = self.tables
-        ended = tables.ended_deal
-        at = np.nonzero(self.waits & ended[:, None])
+        at = np.nonzero(self.waits & tables.ended_deal[:, None])
         self.waits[at] = False
         finished = Decisions(
             self.observation[at],
             self.action_mask[at],
             self.action[at],
             self.log_prob[at],
-            self.score[at] - self.score_before[at],
+            (tables.balance[at] - self.balance_before[at]).astype(np.float32),
         )
-        self.score[ended] = 0
-        self.num_in_match[ended] = (tables.place[ended] == 0).sum(axis=1)
         over = np.flatnonzero(tables.ended_match | tables.reached_limit)
         if len(over):
             counts = np.flatnonzero(tables.ended_match)
             self.league.record(self.seating[counts], tables.place[counts])
-            self.num_in_match[over] = tables.num_seats
             self.seating[over] = self.league.seat(self.kinds[over], tables.num_seats, rng)
         return finished
 
@@ -168,12 +151,11 @@ class Field:
 _TABLES_STATE = ("observation", "action_mask", "seat")
 _FIELD_STATE = (
     "seating",
-    "num_in_match",
-    "score",
+    "balance",
     "waits",
     "observation",
     "action_mask",
     "action",
     "log_prob",
-    "score_before",
+    "balance_before",
 )

@@ -21,16 +21,11 @@ __all__ = [
     "EvaluationConfig",
     "LeagueConfig",
     "NetworkConfig",
-    "Objective",
     "PpoConfig",
     "TrainConfig",
     "read_config",
     "to_yaml",
 ]
-
-
-Objective = Literal["deal", "lead"]
-"""Lives received - paid; the same, less the average of the others in the match."""
 
 
 class Section(BaseModel):
@@ -135,11 +130,8 @@ class TrainConfig(Section):
     """Name of a ruleset, or path of a YAML file."""
     seats: Annotated[tuple[int, ...], BeforeValidator(_as_list), Field(min_length=1)] = (6,)
     """Seats at the tables; several numbers train one agent on tables of each size."""
-    objective: Objective = "deal"
-    """What is learned: `deal` is to lose few lives in each deal, `lead` to lose fewer than the others on average.
-
-    The others' losses are worth something, because a match is won by outliving them.
-    """
+    objective: Literal["deal"] = "deal"
+    """What is learned: `deal` is to lose few lives in each deal."""
     seed: int = Field(default=0, ge=0, lt=2**63)
     total_decisions: int = Field(ge=1)
     """Decisions of learning seats after which the run is finished."""

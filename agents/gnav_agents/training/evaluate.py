@@ -38,6 +38,10 @@ class Evaluation:
     """The same for its opponents."""
     matches: int
 
+    def is_worse_than(self, other: "Evaluation") -> bool:
+        """True if the learner outlived fewer by more than a standard error: less may be luck."""
+        return self.outlive < other.outlive - other.outlive_error
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return asdict(self)

@@ -60,8 +60,9 @@ config is in `config.yaml`, the versions of what it was run with in `versions.js
 
 One learner among opponents that do not change, {final["matches"]:,} matches, each shoe played from every
 seat and the same shoes at every evaluation. `best` is the policy of
-{agents["best"]["decisions"]:,} decisions, the one that outlived the most; chosen by these very matches, its
-figures flatter it a little. A tournament with new cards is the fair test:
+{agents["best"]["decisions"]:,} decisions, the latest that outlived no fewer than an earlier one, give or
+take a standard error; chosen by these very matches, its figures flatter it a little. A tournament with new
+cards is the fair test:
 
     gnav tournament --agents {folder.as_posix()}/best,{rivals} --seats {config.seats[-1]}
 
@@ -93,7 +94,7 @@ def _plot_progress(rows: Sequence[dict[str, Any]]) -> bytes:
     _curve(right, rows, "population/lives_lost", "learner", marker=".")
     _curve(right, rows, "population/rivals_lives_lost", "its opponents", marker=".")
     right.set(title="lives lost a deal", xlabel="decisions")
-    left.legend(fontsize="small")
+    left.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
     right.legend(fontsize="small")
     return _png(figure)
 

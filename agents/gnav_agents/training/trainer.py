@@ -110,7 +110,6 @@ class Trainer:
                 width=num_features(max(sizes)),
                 seed=int(seeds[3 + i].generate_state(1, np.uint64)[0] >> 1),
                 league=self.league,
-                objective=config.objective,
             )
             for i, size in enumerate(sizes)
         ]
@@ -216,12 +215,12 @@ class Trainer:
                 return
 
     def _evaluate(self) -> None:
-        """The learner has been measured, and is in best/ if it has never been better."""
+        """The learner has been measured, and is in best/ unless an earlier one was clearly better."""
         began = perf_counter()
         self.evaluation = self.population.evaluate(LearnedAgent(self.model.network()))
         for name, value in self.evaluation.metrics().items():
             self.model.logger.record(name, value)
-        if self.best is None or self.evaluation.outlive > self.best[0].outlive:
+        if self.best is None or not self.evaluation.is_worse_than(self.best[0]):
             self.best = (self.evaluation, self.decisions)
             self._write_agent("best", *self.best)
         self.seconds["evaluate"] += perf_counter() - began
