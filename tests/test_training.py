@@ -314,6 +314,23 @@ def test_a_run_that_was_stopped_and_resumed_is_the_run_that_never_stopped(finish
     assert curve(folder) == curve(finished)
 
 
+def test_a_run_can_be_stopped_before_it_has_learned_anything(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, evaluate = tmp_path / "run", Population.evaluate
+
+    def evaluate_and_interrupt(population: Population, learner: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return evaluate(population, learner)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Population, "evaluate", evaluate_and_interrupt)
+        assert Trainer(tiny(), folder).run().decisions == 0
+    Trainer(tiny(), folder, check_folder(folder, tiny(), resume=True, overwrite=False)).run()
+    assert metrics(folder) == metrics(finished)
+    assert weights(folder) == weights(finished)
+
+
 def test_a_run_that_was_killed_goes_on_from_its_checkpoint_on_one_axis(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
 

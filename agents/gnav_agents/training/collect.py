@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gnav_agents.learned import Network, fit
 from gnav_agents.training.league import LEARNER, League
+from gnav_env.engine import NUM_ACTIONS
 from gnav_env.rules import Rules
 from gnav_env.vector import Tables
 
@@ -43,6 +44,17 @@ class Decisions:
         return type(self)(*(a[:at] for a in arrays)), type(self)(*(a[at:] for a in arrays))
 
     @classmethod
+    def none(cls, width: int) -> Self:
+        """No decisions, for observations of `width` features."""
+        return cls(
+            np.zeros((0, width), np.float32),
+            np.zeros((0, NUM_ACTIONS), np.int8),
+            np.zeros(0, np.int8),
+            np.zeros(0, np.float32),
+            np.zeros(0, np.float32),
+        )
+
+    @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
         """All decisions of `parts`, in order."""
         return cls(*(np.concatenate([getattr(p, item.name) for p in parts]) for item in fields(cls)))
@@ -71,7 +83,7 @@ class Field:
         """Lives received - paid in the deal so far; what came before a decision is not due to it."""
         self.waits = np.zeros(shape, np.bool_)
         self.observation = np.zeros((*shape, width), np.float32)
-        self.action_mask = np.zeros((*shape, 2), np.int8)
+        self.action_mask = np.zeros((*shape, NUM_ACTIONS), np.int8)
         self.action = np.zeros(shape, np.int8)
         self.log_prob = np.zeros(shape, np.float32)
         self.balance_before = np.zeros(shape, np.int16)

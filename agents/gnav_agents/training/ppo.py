@@ -67,7 +67,7 @@ class SelfPlayPPO(MaskablePPO):
         self.fields = fields
         self.rng = rng
         self.shuffler = shuffler
-        self.surplus: list[Decisions] = []
+        self.surplus = [Decisions.none(fields[0].width)]
         """Decisions finished but not yet learned from."""
         self.seconds = {"collect": 0.0, "update": 0.0}
         width = fields[0].width
