@@ -37,7 +37,7 @@ def fresh_seed() -> int:
 
 def checked_seed(seed: int) -> int:
     """`seed`, or `GnavError` if it is not a whole number from 0 to 2**63 - 1."""
-    if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
+    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or not 0 <= seed < 2**63:
         raise GnavError(f"seed must be a whole number from 0 to 2**63 - 1, not {seed!r}")
     return int(seed)
 

@@ -257,7 +257,7 @@ class Rules:
         """`num_seats`, or `RulesError` if this ruleset cannot be played by so many."""
         if not isinstance(num_seats, (int, np.integer)) or not self.min_players <= num_seats <= self.seat_limit:
             raise RulesError(
-                f"seats must be {self.min_players} to {self.seat_limit} for ruleset {self.name}, not {num_seats}"
+                f"seats must be {self.min_players} to {self.seat_limit} for ruleset {self.name}, not {num_seats!r}"
             )
         return int(num_seats)
 

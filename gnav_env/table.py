@@ -225,6 +225,8 @@ class Table:
 
     def seen(self, observer: int) -> NDArray[np.bool_]:
         """Which faces `observer` has seen in this deal, [cards] by deck position; NOBODY: those face up."""
+        if not NOBODY <= observer < self.num_seats:
+            raise GnavError(f"observer must be a seat, 0 to {self.num_seats - 1}, not {observer}")
         bits = self.record.face_up.copy()
         if observer != NOBODY:
             bits |= self.record.seats[observer].seen

@@ -76,21 +76,20 @@ class Tables:
         self._dealer = -1 if self.rules.first_dealer == "random" else int(self.rules.first_dealer)
         self._all = np.arange(num_tables)
         self._tables: NDArray[Any] = np.zeros(num_tables, TABLE)
-        self.reset(seed)
+        self.reset(checked_seed(seed))
 
     def reset(self, seed: int | None = None, matches: Sequence[int] | NDArray[np.int64] | None = None) -> None:
         """New matches at all tables: those numbered 0 ... B - 1, or `matches` [B], under `seed` (None: as before)."""
         if seed is not None:
             self.seed = checked_seed(seed)
-        numbers = self._all if matches is None else np.asarray(matches, np.int64)
-        if numbers.shape != (self.num_tables,):
-            raise GnavError(f"matches must be {self.num_tables} numbers, one a table")
+        numbers = self._all if matches is None else self._checked("matches", matches, self.num_tables, 2**62)
         self._outcomes: NDArray[Any] = np.zeros(self.num_tables, OUTCOME)
         self.observation = np.empty((self.num_tables, self.num_features), np.float32)
         self._start(self._all, numbers)
 
     def restart_rows(self, rows: NDArray[np.int64]) -> None:
         """The next match of each table of `rows` [N] has begun, whether or not its last one was finished."""
+        rows = self._checked("rows", rows, None, self.num_tables)
         self._outcomes, self.observation = self._outcomes.copy(), self.observation.copy()
         self._start(rows, self._tables["match"] + self.num_tables)
 
@@ -124,6 +123,9 @@ class Tables:
         if rows is None:
             rows = self._all
         else:
+            rows = self._checked("rows", rows, None, self.num_tables)
+            if len(np.unique(rows)) < len(rows):
+                raise GnavError("rows must name each table once")
             outcomes[:], observation[:] = self._outcomes, self.observation
             outcomes["actor"] = NOBODY
             for name in ("ended_deal", "ended_match", "reached_limit"):
@@ -149,9 +151,19 @@ class Tables:
 
     def observe(self, seats: NDArray[Any]) -> NDArray[np.float32]:
         """What seat `seats[b]` sees at table b now, float32 [B, F]."""
+        seats = self._checked("seats", seats, self.num_tables, self.num_seats)
         observation = np.empty((self.num_tables, self.num_features), np.float32)
-        observe_all(self._tables, self.rules.compiled, np.asarray(seats, np.int64), observation)
+        observe_all(self._tables, self.rules.compiled, seats, observation)
         return observation
+
+    def _checked(self, name: str, values: Any, length: int | None, end: int) -> NDArray[np.int64]:
+        """`values` as int64 [`length`], or `GnavError` unless they are whole numbers from 0 to `end` - 1."""
+        numbers = np.asarray(values)
+        is_row = numbers.ndim == 1 and numbers.dtype.kind in "iu" and length in (None, len(numbers))
+        if not is_row or (len(numbers) > 0 and not (numbers.min() >= 0 and numbers.max() < end)):
+            how_many = f"{length} " if length is not None else ""
+            raise GnavError(f"{name} must be {how_many}whole numbers from 0 to {end - 1}")
+        return numbers.astype(np.int64)
 
     @property
     def records(self) -> NDArray[Any]:

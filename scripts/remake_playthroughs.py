@@ -59,7 +59,7 @@ def _choice(table: Table, seat: int, number: int) -> int:
     """The action of `seat`, which is to act; `number` counts the actions of the match."""
     legal = table.legal_actions()
     if seat % 2 == 0:
-        return legal[int(random_key(shoe_key(SEED, 1), number)) % len(legal)]
+        return legal[int(random_key(np.uint64(shoe_key(SEED, 1)), number)) % len(legal)]
     rank = table.rules.rank_numbers[table.hands[seat] or ""]
     wish = EXCHANGE if rank < len(table.rules.ranks) * 3 // 7 else STAND
     return wish if wish in legal else legal[0]

@@ -82,6 +82,10 @@ TYPO = (ROOT / "configs" / "train" / "quickstart.yaml").read_text(encoding="utf-
         (("tournament", "--agents", "tips,runs/none", "--blocks", "1"), "does not exist"),
         (("tournament", "--agents", "tips,no_module:Agent", "--blocks", "1"), "no_module"),
         (("tournament", "--agents", "tips,illegal_agent:Agent", "--blocks", "1"), "illegal_agent:Agent"),
+        (("tournament", "--agents", "tips,raising_agent:Agent", "--blocks", "1"), "failed: RuntimeError: boom"),
+        (("tournament", "--agents", "tips,raising_agent:Unborn", "--blocks", "1"), "could not be made"),
+        (("tournament", "--agents", "tips,broken_agent:Agent", "--blocks", "1"), "cannot be loaded: SyntaxError"),
+        (("play", "--watch", "--opponents", "raising_agent:Agent", "--seed", "1"), "failed: RuntimeError: boom"),
         (("play", "--opponents", "tipz"), "did you mean 'tips'"),
         (("replay", "not_there.txt"), "not_there.txt"),
         (("replay", "corrupt.txt"), "corrupt.txt"),
@@ -107,6 +111,11 @@ def test_bad_input_is_a_sentence_and_exit_code_2(
     (tmp_path / "illegal_agent.py").write_text(
         "class Agent:\n    def act(self, observation, action_mask, rng):\n        return [7] * len(action_mask)\n"
     )
+    (tmp_path / "raising_agent.py").write_text(
+        "class Agent:\n    def act(self, observation, action_mask, rng):\n        raise RuntimeError('boom')\n"
+        "class Unborn(Agent):\n    def __init__(self):\n        raise RuntimeError('no')\n"
+    )
+    (tmp_path / "broken_agent.py").write_text("class Agent(:\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     files = set(tmp_path.rglob("*"))
@@ -116,6 +125,7 @@ def test_bad_input_is_a_sentence_and_exit_code_2(
     assert "Traceback" not in err
     written = {p for p in set(tmp_path.rglob("*")) - files if p.is_file() and p.suffix != ".pyc"}
     assert not written, "nothing is left behind"
+    assert not (tmp_path / "results").is_dir() or not any((tmp_path / "results").iterdir())
 
 
 def test_an_unknown_option_is_exit_code_2(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,6 +204,39 @@ def test_each_opponent_plays_its_own_seat() -> None:
     assert twin.records[0]["deals"] > 1
 
 
+@pytest.mark.parametrize(
+    "seats", [[-1] * 4, [39, 200, 0, 0], [3, 0, 0, 0], [0], [0.0] * 4, [[0, 0], [0, 0]], [True] * 4]
+)
+def test_tables_show_no_seat_that_is_not_there(seats: Any) -> None:
+    tables = Tables(num_seats=3, num_tables=4, seed=1)
+    with pytest.raises(GnavError, match="seats must be 4 whole numbers from 0 to 2"):
+        tables.observe(np.array(seats))
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 500_000], [-1], [0.0, 1.0], [True, False, True, True], [1, 1]])
+def test_tables_step_no_row_that_is_not_there(rows: Any) -> None:
+    tables = Tables(num_seats=3, num_tables=4, seed=1)
+    before = tables.records.tobytes()
+    with pytest.raises(GnavError, match="rows must"):
+        tables.step(np.zeros(4, np.int64), rows=np.array(rows))
+    assert tables.records.tobytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": None}, "seed must be a whole number"),
+        ({"seed": True}, "seed must be a whole number"),
+        ({"num_seats": "3"}, "not '3'"),
+    ],
+)
+def test_tables_of_the_impossible_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(GnavError, match=message):
+        Tables(**options)
+    with pytest.raises(GnavError, match="matches must be 2 whole numbers"):
+        Tables(num_tables=2).reset(matches=[-1, 0])
+
+
 def test_illegal_actions_are_errors_that_name_the_rule_and_change_nothing() -> None:
     tables = Tables("forced", 6, 16, seed=1)
     before = tables.records.tobytes()

@@ -22,6 +22,7 @@ __all__ = [
     "Masks",
     "Observations",
     "Policy",
+    "ask",
     "certain",
     "checked_actions",
     "known_ranks",
@@ -97,6 +98,18 @@ def checked_actions(agent_name: str, actions: Any, action_mask: Masks) -> Action
         word = ("STAND", "EXCHANGE")[chosen[row]]
         raise GnavError(f"agent {agent_name}: {word} is illegal in row {row}; it must keep to action_mask")
     return chosen
+
+
+def ask(name: str, agent: Agent, observation: Observations, action_mask: Masks, rng: np.random.Generator) -> Actions:
+    """The actions [B] of the agent called `name`; `GnavError` naming it if it fails or answers with what is none.
+
+    The agent is given a copy of the mask, so that it cannot make an action legal.
+    """
+    try:
+        answer = agent.act(observation, action_mask.copy(), rng)
+    except Exception as error:
+        raise GnavError(f"agent {name} failed: {type(error).__name__}: {error}") from error
+    return checked_actions(name, answer, action_mask)
 
 
 def settled_and_behind(observation: Observations) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

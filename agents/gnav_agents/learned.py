@@ -201,7 +201,10 @@ def read_meta(folder: str | Path) -> dict[str, Any]:
         version, layout = int(about["format"]), int(about["observation_version"])
         _ = about["rules"]["name"], about["rules"]["hash"], about["weights_sha256"]
     except (KeyError, TypeError, ValueError) as error:
-        raise GnavError(f"{path}: is not the description of a learned agent: {error!r} is missing or wrong") from None
+        raise GnavError(
+            f"{path}: is not the description of a learned agent, which has format, observation_version, rules and "
+            f"weights_sha256 ({type(error).__name__}: {error})"
+        ) from None
     if version != FORMAT:
         raise GnavError(f"{path}: has format {version}, this Gnav reads format {FORMAT}")
     if layout != OBSERVATION_VERSION:

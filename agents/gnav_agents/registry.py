@@ -135,6 +135,8 @@ def _import(name: str, module_name: str, attribute: str) -> Any:
         if error.name and f"{module_name}.".startswith(f"{error.name}."):
             raise _unknown(name, f"; there is no module {error.name} either") from None
         raise GnavError(f"agent {name}: its module needs {error.name}, which is not installed") from error
+    except Exception as error:
+        raise GnavError(f"agent {name}: its module cannot be loaded: {type(error).__name__}: {error}") from error
     try:
         return operator.attrgetter(attribute)(module)
     except AttributeError:
@@ -170,7 +172,12 @@ def _call(name: str, maker: Callable[..., Any], offered: dict[str, Any]) -> Any:
             f"agent {name}: it may take {' and '.join(f'{key}=' for key in offered)} and nothing else "
             f"without a default: {error}"
         ) from None
-    return maker(**taken)
+    try:
+        return maker(**taken)
+    except GnavError:
+        raise
+    except Exception as error:
+        raise GnavError(f"agent {name}: it could not be made: {type(error).__name__}: {error}") from error
 
 
 def _unknown(name: str, reason: str = "") -> GnavError:

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_agents.agent import checked_actions
+from gnav_agents.agent import ask
 from gnav_agents.arena.schedule import LUCK, generator
 from gnav_agents.arena.setup import Setup
-from gnav_env.errors import GnavError
 from gnav_env.rules import Rules
 from gnav_env.vector import Tables
 
@@ -150,21 +149,13 @@ def _ask(
     """What the agents `acting` [n] choose at the tables `waiting` [n]: legal actions [n]."""
     order = np.argsort(acting, kind="stable")
     rows = waiting[order]
-    observation, shown_mask, mask = (
-        tables.observation[rows],
-        tables.action_mask[rows],
-        tables.action_mask[rows],
-    )
+    observation, mask = tables.observation[rows], tables.action_mask[rows]
     ends = np.cumsum(np.bincount(acting, minlength=len(setup.agents)))
     actions = np.empty(len(order), np.int64)
     first = 0
     for name, agent, rng, end in zip(setup.names, setup.agents, generators, ends.tolist(), strict=True):
         if end > first:
-            try:
-                answer = agent.act(observation[first:end], shown_mask[first:end], rng)
-            except Exception as error:
-                raise GnavError(f"agent {name} failed: {type(error).__name__}: {error}") from error
-            actions[order[first:end]] = checked_actions(name, answer, mask[first:end])
+            actions[order[first:end]] = ask(name, agent, observation[first:end], mask[first:end], rng)
         first = end
     return actions
 

@@ -271,5 +271,5 @@ def _sentences(path: Path) -> Generator[None]:
         yield
     except OSError as error:
         raise GnavError(
-            f"{path} cannot be written ({error.strerror}): make room there, or name another folder with --out"
+            f"{path} cannot be written ({error.strerror}): make room there, or name another folder"
         ) from error

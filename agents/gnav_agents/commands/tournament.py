@@ -43,6 +43,7 @@ def tournament(
     leaderboard.csv, entries.csv (each seat of each match), summary.json (with the definitions) and
     leaderboard.png.
     """
+    from contextlib import suppress
     from time import perf_counter
 
     from rich.console import Console
@@ -63,13 +64,18 @@ def tournament(
     folder = out or default_folder(setup)
     prepare_folder(folder, setup, rules, overwrite=overwrite)
     began = perf_counter()
-    with _progress() as progress:
-        task = progress.add_task("compiling, once" if cache_is_cold() else "playing", total=blocks)
-        result = play_tournament(
-            setup,
-            progress=lambda done: progress.update(task, completed=done, description="playing"),
-            record=(lambda match: write_match(match, record)) if record else None,
-        )
+    try:
+        with _progress() as progress:
+            task = progress.add_task("compiling, once" if cache_is_cold() else "playing", total=blocks)
+            result = play_tournament(
+                setup,
+                progress=lambda done: progress.update(task, completed=done, description="playing"),
+                record=(lambda match: write_match(match, record)) if record else None,
+            )
+    except BaseException:
+        with suppress(OSError):
+            folder.rmdir()  # only if nothing was in it
+        raise
     seconds = perf_counter() - began
     files = write_report(result, folder, rules)
     plot = write_plot(result, folder / "leaderboard.png")

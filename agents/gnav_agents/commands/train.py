@@ -53,7 +53,7 @@ def train(
     if trainer.is_finished:
         console.print(
             f"{folder} is finished, with {trainer.decisions:,} decisions; to train it further, "
-            "resume it with a larger --set total_decisions=N."
+            "resume it with a larger --set total_decisions=N, next to the other options that it was begun with."
         )
         return
     with _progress() as progress:

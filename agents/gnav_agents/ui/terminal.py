@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from gnav_agents.agent import Agent, checked_actions
+from gnav_agents.agent import Agent, ask
 from gnav_agents.human import Human
 from gnav_agents.ui.explain import explain_cards, explain_rules
 from gnav_env.cards import Language, display_name
@@ -195,8 +195,8 @@ def _play_deal(
     while (seat := table.to_act) is not None:
         before = table.copy()
         observation, action_mask = table.observe(seat)
-        answer = agents[seat].act(observation[None], action_mask[None], luck[seat])
-        recorder.act(int(checked_actions(players[seat].name, answer, action_mask[None])[0]))
+        answer = ask(players[seat].name, agents[seat], observation[None], action_mask[None], luck[seat])
+        recorder.act(int(answer[0]))
         terminal.say(*terminal.narrator.act(before, table))
         retold.append(terminal.open_narrator.action(before, table))
     if reveal:
