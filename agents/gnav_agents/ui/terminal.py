@@ -29,8 +29,8 @@ _WORDS = {"s": STAND, "stand": STAND, "x": EXCHANGE, "exchange": EXCHANGE}
 _PROMPT = "STAND or EXCHANGE? (s, x; ? explains the cards, q quits) "
 
 
-class Quit(Exception):
-    """The person has had enough."""
+class Quit(BaseException):
+    """The person has had enough: no error, so that nothing on the way takes it for one (as KeyboardInterrupt)."""
 
 
 @dataclass(frozen=True, kw_only=True)
