@@ -51,8 +51,8 @@ def mix(x: Any) -> Any:
 
 
 @kernel
-def random_key(key: int, number: int) -> Any:
-    """The key numbered `number` below `key`, uint64."""
+def random_key(key: Any, number: int) -> Any:
+    """The key numbered `number` below `key` (from Python an np.uint64), uint64."""
     return mix(np.uint64(key) + mix(np.uint64(number) + _GAMMA) + _GAMMA)
 
 
