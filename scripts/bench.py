@@ -321,11 +321,13 @@ PARTS: dict[str, Callable[[Report, float], None]] = {
 def main() -> None:
     """Measure the parts asked for and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=list(PARTS), default=[], help="parts to measure (default: all)")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, "all"], default="all", help="what to measure")
     parser.add_argument("--seconds", type=float, default=1.0, help="CPU seconds a turn (default: 1)")
     options = parser.parse_args()
     report = Report()
-    for name in options.parts or PARTS:
+    for name in PARTS:
+        if name not in options.parts and "all" not in options.parts:
+            continue
         print(f"measuring {name} ...", file=sys.stderr)
         PARTS[name](report, options.seconds)
     Console(width=160).print(report.table)
