@@ -25,6 +25,7 @@ from gnav_env._jit import kernel
 from gnav_env.chance import checked_seed, fresh_seed
 from gnav_env.engine import NUM_ACTIONS, TABLE
 from gnav_env.errors import GnavError
+from gnav_env.learner import final_rewards
 from gnav_env.observation import bounds, num_features, observe
 from gnav_env.rules import Rules
 from gnav_env.stepping import OUTCOME, look, start, step
@@ -354,7 +355,7 @@ class GnavEnv(AECEnv[str, Any, int]):
             if self.reward == "lives":
                 self.rewards[agent] = float(balance[seat] - self._balance[seat])
             elif is_new:
-                self.rewards[agent] = self._final_reward(place, seat)
+                self.rewards[agent] = float(final_rewards(self.reward, np.array([place]), np.array([seat]))[0])
             if is_new or (is_cut_off and self.episode == "deal"):
                 self.terminations[agent] = True
         self._balance = [0] * self.num_seats if code & _ENDED_DEAL else balance
@@ -365,14 +366,6 @@ class GnavEnv(AECEnv[str, Any, int]):
                 self._truncates_next = True
             else:
                 self.truncations = dict.fromkeys(self.agents, True)
-
-    def _final_reward(self, place: list[int], seat: int) -> float:
-        """What a seat that has just got its place is paid under `placement` or `win`."""
-        num_tied = place.count(place[seat])
-        if self.reward == "win":
-            return 1.0 / num_tied if place[seat] == 1 else 0.0
-        mean_place = place[seat] + (num_tied - 1) / 2
-        return 1.0 - 2.0 * (mean_place - 1) / (self.num_seats - 1)
 
     def _step_dead(self, action: int | None) -> None:
         self._was_dead_step(action)  # type: ignore[arg-type]

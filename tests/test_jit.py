@@ -31,17 +31,17 @@ def digest(num_steps: int = 60) -> str:
     return sha.hexdigest()
 
 
+def printed(code: str, **variables: str) -> str:
+    """What a new Python prints that runs `code`, with these environment variables."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), **variables}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
 @pytest.mark.skipif(not IS_COMPILED, reason="compares compiled with plain Python")
 def test_compiled_and_plain_python_leave_the_same_bytes() -> None:
     code = "import test_jit; print(test_jit.digest())"
-    plain = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parent)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert plain.stdout.strip() == digest()
+    assert printed(code, NUMBA_DISABLE_JIT="1") == digest()
 
 
 def test_an_edit_in_another_file_is_another_cache(tmp_path: Path) -> None:
@@ -57,16 +57,7 @@ def test_an_edit_in_another_file_is_another_cache(tmp_path: Path) -> None:
 
 def test_bounds_checks_have_a_cache_of_their_own() -> None:
     code = "from gnav_env._jit import cache_folder; print(cache_folder())"
-    names = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "NUMBA_BOUNDSCHECK": value},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for value in ("0", "1")
-    }
+    names = {printed(code, NUMBA_BOUNDSCHECK=value) for value in ("0", "1")}
     assert len(names) == 2
 
 
@@ -82,11 +73,4 @@ def test_no_kernel_reaches_outside_its_arrays() -> None:
         "        tables.step(np.where(tables.action_mask.all(1), step % 2, tables.action_mask[:, 1]))\n"
         "print(test_jit.digest())"
     )
-    checked = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "NUMBA_BOUNDSCHECK": "1", "PYTHONPATH": str(Path(__file__).parent)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert checked.stdout.strip() == digest()
+    assert printed(code, NUMBA_BOUNDSCHECK="1") == digest()
