@@ -11,9 +11,9 @@ import gymnasium
 import pettingzoo
 
 from gnav_env.effects import Effect, Special
-from gnav_env.engine import EXCHANGE, STAND
 from gnav_env.errors import GnavError, IllegalAction, RulesError, YamlError
 from gnav_env.rules import Rules
+from gnav_env.state import EXCHANGE, STAND
 from gnav_env.table import Table
 from gnav_env.variants import VARIANTS, get_rules
 from gnav_env.vector import Tables

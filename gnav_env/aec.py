@@ -23,11 +23,11 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from gnav_env._jit import kernel
 from gnav_env.chance import checked_seed, fresh_seed
-from gnav_env.engine import NUM_ACTIONS, TABLE
 from gnav_env.errors import GnavError
 from gnav_env.learner import final_rewards
 from gnav_env.observation import bounds, num_features, observe
 from gnav_env.rules import Rules
+from gnav_env.state import NUM_ACTIONS, TABLE
 from gnav_env.stepping import OUTCOME, look, start, step
 from gnav_env.table import Table
 from gnav_env.variants import get_rules

@@ -12,8 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_env.cards import display_name
-from gnav_env.engine import TURNS
+from gnav_env.state import TURNS
 from gnav_env.table import Table
 from gnav_env.words import SeatView, lives_in_words, num_stock, view_seats
 
@@ -131,7 +130,7 @@ def _draw_card(canvas: Canvas, table: Table, view: SeatView, at: Point, scale: f
     canvas.box(at, (width, height), _PAPER_DIM if is_dead else _PAPER, colour, 1.5 * scale, 8 * scale)
     inner = (width - 10 * scale, height - 10 * scale)
     canvas.box(at, inner, "", colour if is_matador or is_special else "#d8d0bb", 1.0 * scale, 5 * scale)
-    name = display_name(view.rank)
+    name = table.rules.card_name(view.rank)
     canvas.text(at, name, _fit(name, 26 * scale, width - 14 * scale), colour)
 
 

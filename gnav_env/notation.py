@@ -27,10 +27,11 @@ The text has a header, then each deal with its cards, its actions and what came 
     places: 3 2 4 1
     results: -3 -3 -3 9
 
-`dealt` names ranks by seat, `-` for a seat that is not in the deal; `stock` goes as far as a deal can look,
-so that no shuffler is needed. Only header, cards and actions say what to play; other lines are consequences,
-which `replay` works out again and compares. A ruleset that is not a named one stands behind `rules` as YAML,
-indented. Empty lines and lines that begin with # are for people. record.py reads the form.
+`dealt` names ranks by seat, `-` for a seat that is not in the deal; `stock` goes as far as a deal can look, so that no
+shuffler is needed; where deals go on from the rest of the deck it is all of the stock. Only header, cards and actions
+say what to play; other lines are consequences, which `replay` works out again and compares. A ruleset that is not a
+named one stands behind `rules` as YAML, indented. Empty lines and lines that begin with # are for people. record.py
+reads the form.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -41,6 +42,7 @@ from typing import Any
 
 from gnav_env import engine
 from gnav_env.errors import GnavError
+from gnav_env.reading import rules_to_yaml
 from gnav_env.record import FORMAT, NO_CARD, UNFINISHED, Record, read, read_file
 from gnav_env.rules import Rules
 from gnav_env.table import ACTION_NAMES, Table
@@ -77,6 +79,8 @@ class Recorder:
             self._say("match", match)
         self._say("first dealer", table.dealer)
         self._say("lives", *table.lives)
+        if table.pool:
+            self._say("pool at the start", table.pool)
         for seat, name in enumerate(agents):
             self._say(f"agent {seat}", name)
 
@@ -85,7 +89,7 @@ class Recorder:
         table = self.table
         table.deal(deck)
         hands = [hand or NO_CARD for hand in table.hands]
-        needed = engine.cards_needed(table.record, table.rules.compiled[0])
+        needed = min(engine.cards_needed(table.record, table.rules.compiled[0]), int(table.record.stock_end))
         self.lines += ["", f"deal {table.deals}, dealer {table.dealer}"]
         self._say("dealt", *hands)
         self._say("stock", *table.deck[table.num_seats : needed])
@@ -128,6 +132,8 @@ class Recorder:
         self._say("losers", *self.table.losers or ["none"])
         self._say("lives", *self.table.lives)
         self._say("pool", self.table.pool)
+        if self.table.stakes:
+            self._say("stakes", self.table.stakes)
         if self.table.sit_out:
             self._say("sit out", *self.table.sit_out)
 
@@ -180,7 +186,9 @@ def replay(record: Record) -> Iterator[Step]:
     """
     checker = _Checker(record)
     try:
-        table = Table(record.rules, record.num_seats, first_dealer=record.first_dealer, lives=record.lives)
+        table = Table(
+            record.rules, record.num_seats, first_dealer=record.first_dealer, lives=record.lives, pool=record.pool
+        )
     except GnavError as error:
         raise GnavError(f"{record.where}: {error}") from None
     recorder = Recorder(table, seed=record.seed, match=record.match, agents=record.agents)
@@ -189,7 +197,7 @@ def replay(record: Record) -> Iterator[Step]:
         with checker.naming_the_line(1):
             if table.to_act is not None:
                 raise GnavError(f"seat {table.to_act} was expected to act before the next deal")
-            recorder.deal(_whole_cards(record.rules, deal.cards))
+            recorder.deal(_whole_cards(record.rules, deal.cards) if table.wants_deck else None)
         checker.compare(recorder.lines)
         yield Step(before=None, action=None, after=table.copy())
         for seat, action in deal.actions:
@@ -250,7 +258,7 @@ def _rules_lines(rules: Rules) -> list[str]:
     lines = [f"rules: {rules.name} {rules.hash}"]
     named = VARIANTS.get(rules.name)
     if named is None or named != rules or named.hash != rules.hash:
-        lines += [f"  {line}".rstrip() for line in rules.to_yaml().splitlines()]
+        lines += [f"  {line}".rstrip() for line in rules_to_yaml(rules).splitlines()]
     return lines
 
 

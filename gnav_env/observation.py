@@ -1,6 +1,7 @@
 """What a seat sees, piece by piece: `PIECES` is the layout, `observe` the kernel that writes it.
 
-An observation is a float32 vector, egocentric: slot 0 is the seat itself, slot 1 the next seat clockwise, and so on.
+An observation is a float32 vector, egocentric: slot 0 is the seat itself, slot 1 the next seat in the direction of
+play, the first to be asked, and so on.
 The general pieces come first, then one block for each slot, so that the vector of a small table is the beginning of
 that of a larger one: an agent made for 20 seats reads a table of 6 with zeros behind it.
 
@@ -19,16 +20,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_env._jit import kernel
-from gnav_env.effects import REDIRECTS, REFUSES
-from gnav_env.engine import (
-    BETWEEN,
-    STAND,
-    can_exchange,
-    can_stand,
-    hand_rank,
+from gnav_env.compiled import (
+    ALL_REENTER,
+    COMPARED,
+    MAX_RANKS,
+    MAX_SEATS,
+    TIED_FIRST,
+    TIED_UNEQUAL,
+    TIED_UNIQUE,
+    TO_HOLDER,
+    TO_POOL,
 )
+from gnav_env.effects import REDIRECTS, REFUSES
+from gnav_env.engine import can_exchange, can_stand
 from gnav_env.errors import GnavError
-from gnav_env.rules import MAX_RANKS, MAX_SEATS, TO_HOLDER, TO_POOL
+from gnav_env.state import BETWEEN, STAND, hand_rank, is_live
 
 __all__ = [
     "OBSERVATION_VERSION",
@@ -43,7 +49,7 @@ __all__ = [
     "write_mask",
 ]
 
-OBSERVATION_VERSION = 1
+OBSERVATION_VERSION = 2
 """Rises whenever the layout or the meaning of a piece changes; checkpoints carry it."""
 
 _NUM_BEHIND = 6
@@ -87,9 +93,10 @@ PIECES: tuple[Piece, ...] = (
     Piece(name="pool", size=1, meaning="pool / all lives at the start, at most 1"),
     Piece(
         name="rules",
-        size=9,
+        size=13,
         meaning="lives at the start / 10 (at most 1); answering costs the turn; fines to: pool, holder; losses to the "
-        "pool; answers are spoken; a special rank exists; standing takes a matador; last survivor wins",
+        "pool; answers are spoken; the lowest rank is special; standing takes a matador; last survivor wins; of those "
+        "tied for lowest: the first alone loses, nobody may lose; fallen seats may return; lost lives may come back",
     ),
     Piece(
         name="chance_lower",
@@ -101,6 +108,12 @@ PIECES: tuple[Piece, ...] = (
         name="lower_known",
         size=2,
         meaning="I know a lower live card on the table: of a seat that comes before me in this deal, of one behind me",
+    ),
+    Piece(
+        name="seen_before",
+        size=MAX_RANKS,
+        meaning="cards of each rank that I have seen in earlier deals since the shuffle / copies in the deck, lowest "
+        "rank first; zeros where every deal is shuffled",
     ),
     Piece(name="playing", size=1, per_seat=True, meaning="has a live card in this deal"),
     Piece(name="lives", size=1, per_seat=True, high=float(MAX_SEATS), meaning="lives / lives at the start"),
@@ -151,6 +164,7 @@ _OWN_STRENGTH, _OWN_MATADOR, _OWN_HISTORY = map(_offset, ("own_strength", "own_m
 _BEHIND, _IN_DEAL, _IN_MATCH = map(_offset, ("seats_behind", "seats_in_deal", "seats_in_match"))
 _UNDONE, _STOCK_TURNED, _DEALS_LEFT, _POOL = map(_offset, ("undone", "stock_turned", "deals_left", "pool"))
 _RULES, _LOWER, _MATADOR, _KNOWN_LOWER = map(_offset, ("rules", "chance_lower", "chance_matador", "lower_known"))
+_SEEN_BEFORE = _offset("seen_before")
 _PLAYING, _LIVES, _DEALER, _KNOCK, _REVEALED = (
     np.uint64(_offset(name)) for name in ("playing", "lives", "dealer", "knock", "revealed_matador")
 )
@@ -235,7 +249,7 @@ def observe(t: Any, r: Any, seat: int, out: Any) -> None:
         out[feature] = 0
     seen_low = t.seats[seat].seen[0] | t.face_up[0]
     seen_high = t.seats[seat].seen[1] | t.face_up[1]
-    holds = t.seats[seat].hand >= 0 and t.seats[seat].lives > 0
+    holds = is_live(t, r, seat)
     own = np.int64(-1)
     if holds:
         own = hand_rank(t, seat)
@@ -243,7 +257,11 @@ def observe(t: Any, r: Any, seat: int, out: Any) -> None:
     _write_seats(t, r, seat, own, seen_low, seen_high, out)
     _write_deal(t, r, out)
     if holds and t.phase != BETWEEN:
-        _write_counts(t, r, own, seen_low, seen_high, out)
+        _write_counts(t, r, seat, own, seen_low, seen_high, out)
+    if r.keeps_rest:
+        for rank in range(np.int64(r.num_ranks)):
+            if t.gone[seat, rank] > 0:
+                out[_SEEN_BEFORE + rank] = np.float32(t.gone[seat, rank]) / np.float32(r.copies[rank])
 
 
 @kernel
@@ -262,15 +280,17 @@ def _write_own(t: Any, r: Any, seat: int, own: int, out: Any) -> None:
 
 @kernel
 def _write_seats(t: Any, r: Any, seat: int, own: int, seen_low: int, seen_high: int, out: Any) -> None:
-    """The block of each slot, and what is counted on the way round.
+    """The block of each slot, and what is counted on the way round, in the direction of play.
 
     Without branches, since what the cards do is hard to predict; offsets are unsigned, which spares a test for
     negative indices at each store.
     """
     num_seats = np.int64(t.num_seats)
-    to_dealer = np.int64(t.dealer) - seat  # steps clockwise from me to the dealer
+    direction = np.int64(r.direction)
+    to_dealer = (np.int64(t.dealer) - seat) * direction  # steps from me to the dealer
     if to_dealer < 0:
         to_dealer += num_seats
+    compared = np.int64(r.mid_deal_out == COMPARED)
     num_behind, num_live, num_left = 0, 0, 0
     lower_before, lower_behind = 0, 0
     other = seat
@@ -280,20 +300,20 @@ def _write_seats(t: Any, r: Any, seat: int, own: int, seen_low: int, seen_high: 
         answers = np.int64(t.seats[other].answers)
         is_behind = np.int64(slot <= to_dealer)
         is_left = np.int64(lives > 0)
-        is_live = is_left & np.int64(position >= 0)
+        live = (is_left | compared) & np.int64(position >= 0)
         num_left += is_left
-        num_live += is_live
-        num_behind += is_live & is_behind
+        num_live += live
+        num_behind += live & is_behind
         position = max(position, 0)
         seen = seen_low >> position if position < 42 else seen_high >> (position - 42)
-        known = is_live & seen
+        known = live & seen
         rank = np.int64(t.deck[position])
         lower = known & np.int64(rank < own)
         lower_behind |= lower & is_behind
         lower_before |= lower & (1 - is_behind)
         at = np.uint64(NUM_GENERAL + NUM_PER_SEAT * slot)
-        out[at + _PLAYING] = np.float32(is_live)
-        out[at + _LIVES] = np.float32(lives) * r.per_life
+        out[at + _PLAYING] = np.float32(live)
+        out[at + _LIVES] = min(np.float32(MAX_SEATS), np.float32(lives) * r.per_life)
         out[at + _HISTORY + np.uint64(t.seats[other].turn)] = 1
         out[at + _REDIRECTED] = np.float32(answers & REDIRECTS)
         out[at + _DECLINED] = np.float32((answers // REFUSES) & 1)
@@ -302,9 +322,11 @@ def _write_seats(t: Any, r: Any, seat: int, own: int, seen_low: int, seen_high: 
         out[at + _KNOWN] = np.float32(known)
         out[at + _KNOWN_RANK] = np.float32(rank * known) * r.per_step
         out[at + _KNOWN_IS_LOWER] = np.float32(lower)
-        other += 1
+        other += direction
         if other == num_seats:
             other = 0
+        elif other < 0:
+            other = num_seats - 1
     out[np.uint64(NUM_GENERAL + NUM_PER_SEAT * to_dealer) + _DEALER] = 1
     out[_KNOWN_LOWER] = np.float32(lower_before)
     out[_KNOWN_LOWER + 1] = np.float32(lower_behind)
@@ -333,19 +355,29 @@ def _write_deal(t: Any, r: Any, out: Any) -> None:
     out[_RULES + 5] = r.spoken
     out[_RULES + 6] = r.special[0]
     out[_RULES + 7] = r.stand_needs_matador
+    out[_RULES + 9] = r.ties == TIED_FIRST
+    out[_RULES + 10] = r.ties == TIED_UNIQUE or r.ties == TIED_UNEQUAL
+    out[_RULES + 11] = r.all_out == ALL_REENTER
+    out[_RULES + 12] = r.heals
 
 
 @kernel
-def _write_counts(t: Any, r: Any, own: int, seen_low: int, seen_high: int, out: Any) -> None:
+def _write_counts(t: Any, r: Any, seat: int, own: int, seen_low: int, seen_high: int, out: Any) -> None:
     """Chances that a card I have not seen is lower than mine, is a matador."""
     num_seen, num_lower, num_matadors = 0, 0, 0
     for position in range(np.int64(t.num_seats) + t.drawn):
         seen = seen_low >> position if position < 42 else seen_high >> (position - 42)
         if seen & 1:
-            rank = np.int64(t.deck[position])
+            rank = np.int64(r.dealt_as[t.deck[position]])
             num_seen += 1
             num_lower += rank < own
             num_matadors += np.int64(r.matador[rank])
+    if r.keeps_rest:
+        for rank in range(np.int64(r.num_ranks)):
+            num = np.int64(t.gone[seat, rank])
+            num_seen += num
+            num_lower += num * (rank < own)
+            num_matadors += num * r.matador[rank]
     num_unseen = max(1, r.num_cards - num_seen)
     out[_LOWER] = (r.cards_below[own] - num_lower) / num_unseen
     out[_MATADOR] = (r.matadors_in_deck - num_matadors) / num_unseen

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gnav_env._yaml import nearest, parse_yaml
 from gnav_env.errors import GnavError
+from gnav_env.reading import rules_from_dict
 from gnav_env.rules import Rules
 from gnav_env.table import ACTION_NAMES
 from gnav_env.variants import VARIANTS
@@ -24,7 +25,7 @@ NO_CARD = "-"
 UNFINISHED = "unfinished"
 """How a match ends that was broken off."""
 
-_CONSEQUENCES = ("knocks:", "showdown:", "losers:", "lives:", "pool:", "sit out:")
+_CONSEQUENCES = ("knocks:", "showdown:", "losers:", "lives:", "pool:", "stakes:", "sit out:")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,8 @@ class Record:
     match: int | None
     first_dealer: int
     lives: tuple[int, ...]
+    pool: int
+    """In it at the start."""
     agents: tuple[str, ...]
     deals: tuple[DealRecord, ...]
     is_finished: bool
@@ -93,6 +96,7 @@ class _Reader:
         match = self._number("match") if self._is_next("match:") else None
         first_dealer = self._number("first dealer")
         lives = self._numbers("lives", num_seats)
+        pool = self._number("pool at the start") if self._is_next("pool at the start:") else 0
         agents = self._agents(num_seats)
         deals: list[DealRecord] = []
         while self._is_next("deal "):
@@ -110,6 +114,7 @@ class _Reader:
             match=match,
             first_dealer=first_dealer,
             lives=tuple(lives),
+            pool=pool,
             agents=agents,
             deals=tuple(deals),
             is_finished=end != UNFINISHED,
@@ -125,7 +130,8 @@ class _Reader:
         if block:
             self._lines = [(n, line) for n, line in self._lines if not first < n <= last]
             lines = [line[2:] if line.startswith("  ") else "" for line in self._raw[first:last]]
-            rules = Rules.from_dict(parse_yaml("\n" * first + "\n".join(lines), where=self._where), where=self._where)
+            data = parse_yaml("\n" * first + "\n".join(lines), where=self._where)
+            rules = rules_from_dict(data, VARIANTS, where=self._where)
         elif name in VARIANTS:
             rules = VARIANTS[name]
         else:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_env.cards import display_name
 from gnav_env.drawing import Point, draw, font, picture_size
 from gnav_env.errors import GnavError
 from gnav_env.table import Table
@@ -43,7 +42,7 @@ def render_text(table: Table, observer: int | None = None, events: Sequence[str]
     for view in views:
         mark = ">" if view.is_to_act else " "
         name = f"{mark} {view.seat}{' D' if view.is_dealer else ''}"
-        rows.append((name, lives_in_words(table, view.seat), _face(view), view.remarks))
+        rows.append((name, lives_in_words(table, view.seat), _face(table, view), view.remarks))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = [f"{table.rules.name}: {_about_deal(table)}"]
     lines += ["  ".join([*map(str.ljust, row[:3], widths), row[3]]).rstrip() for row in rows]
@@ -129,10 +128,10 @@ class Renderer:
             self._window.close()
 
 
-def _face(view: SeatView) -> str:
+def _face(table: Table, view: SeatView) -> str:
     if not view.has_card:
         return ""
-    return display_name(view.rank) if view.rank else "?"
+    return table.rules.card_name(view.rank) if view.rank else "?"
 
 
 def _about_deal(table: Table) -> str:

@@ -14,10 +14,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from gnav_env.engine import NUM_ACTIONS
 from gnav_env.learner import LearnerTables, Opponents, uniform
 from gnav_env.observation import bounds
 from gnav_env.rules import Rules
+from gnav_env.state import NUM_ACTIONS
 
 __all__ = ["GnavVecEnv"]
 

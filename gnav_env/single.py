@@ -19,11 +19,11 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from gnav_env.chance import fresh_seed
-from gnav_env.engine import NUM_ACTIONS
 from gnav_env.errors import GnavError, IllegalAction
 from gnav_env.learner import LearnerTables, Opponents, uniform
 from gnav_env.observation import bounds
 from gnav_env.rules import Rules
+from gnav_env.state import NUM_ACTIONS
 from gnav_env.table import Table
 
 __all__ = ["GnavSingle", "GnavVector"]

@@ -12,25 +12,10 @@ import numpy as np
 
 from gnav_env._jit import kernel
 from gnav_env.chance import first_dealer, shoe_key, shuffle
-from gnav_env.engine import (
-    BETWEEN,
-    EXCHANGE,
-    NOBODY,
-    NUM_ACTIONS,
-    OVER,
-    STAND,
-    TABLE,
-    TURNS,
-    act,
-    begin_deal,
-    begin_match,
-    can_exchange,
-    can_stand,
-    cards_needed,
-    hand_rank,
-)
+from gnav_env.compiled import ALL_REENTER, MAX_SEATS
+from gnav_env.engine import act, begin_deal, begin_match, can_exchange, can_stand, cards_needed, wants_deck
 from gnav_env.observation import observe, write_mask
-from gnav_env.rules import MAX_SEATS
+from gnav_env.state import BETWEEN, EXCHANGE, NOBODY, NUM_ACTIONS, OVER, STAND, TABLE, TURNS, hand_rank
 
 __all__ = ["OUTCOME", "look", "observe_all", "play_thresholds_all", "start", "start_all", "step", "step_all"]
 
@@ -49,7 +34,7 @@ OUTCOME = np.dtype(
                 np.int16,
                 (MAX_SEATS,),
             ),  # lives received - paid by each seat in the step's deal so far
-            ("place", np.int8, (MAX_SEATS,)),  # finishing places so far, 0 while in the match
+            ("place", np.int8, (MAX_SEATS,)),  # finishing places so far, 0 while it may change
         ],
     )
 )
@@ -59,7 +44,8 @@ OUTCOME = np.dtype(
 @kernel
 def _deal(t: Any, r: Any) -> None:
     """The shoe's next deal is out."""
-    shuffle(t.deck, r, t.shoe, np.int64(t.deals), cards_needed(t, r))
+    if wants_deck(t, r):
+        shuffle(t.deck, r, t.shoe, np.int64(t.deals), cards_needed(t, r))
     begin_deal(t, r)
 
 
@@ -83,9 +69,10 @@ def step(t: Any, r: Any, action: int, max_deals: int, o: Any) -> None:
     o.actor = t.to_act
     act(t, r, action)
     num_seats = np.int64(t.num_seats)
+    is_final = t.phase == OVER or r.all_out != ALL_REENTER
     for seat in range(num_seats):
-        o.balance[seat] = t.seats[seat].gained - t.seats[seat].lost
-        o.place[seat] = t.seats[seat].place
+        o.balance[seat] = t.seats[seat].gained + t.seats[seat].bonus - t.seats[seat].lost
+        o.place[seat] = t.seats[seat].place if is_final else 0
     o.ended_deal = t.phase != TURNS
     o.ended_match = t.phase == OVER
     o.reached_limit = 0

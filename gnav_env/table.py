@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_env import chance, engine
-from gnav_env.engine import BETWEEN, EXCHANGE, NOBODY, OVER, STAND, TABLE, TURNS
 from gnav_env.errors import GnavError, IllegalAction
 from gnav_env.observation import num_features, observe, write_mask
 from gnav_env.rules import Rules
+from gnav_env.state import BETWEEN, EXCHANGE, NOBODY, NUM_ACTIONS, OVER, STAND, TABLE, TURNS, holds
 from gnav_env.variants import get_rules
 
 __all__ = ["ACTION_NAMES", "Table"]
@@ -36,6 +36,7 @@ class Table:
         match: number of the match under `seed`.
         first_dealer: the seat that deals first; None: as the rules say, at random from the shoe.
         lives: lives of each seat at the start, [num_seats], 0 for a seat that is out; None: as the rules say.
+        pool: lives in the pool at the start, as an earlier match may have left them (all_out: carry_over).
 
     Raises `RulesError` for rules that cannot be, `GnavError` for other impossible arguments.
     """
@@ -49,6 +50,7 @@ class Table:
         match: int = 0,
         first_dealer: int | None = None,
         lives: Sequence[int] | None = None,
+        pool: int = 0,
     ) -> None:
         self.rules = get_rules(rules)
         self.num_seats = self.rules.check_seats(num_seats)
@@ -61,6 +63,9 @@ class Table:
         if not 0 <= first_dealer < self.num_seats:
             raise GnavError(f"first_dealer must be a seat, 0 to {self.num_seats - 1}, not {first_dealer}")
         engine.begin_match(self.record, self._rules_record, self.num_seats, first_dealer)
+        if not 0 <= pool < 2**14:
+            raise GnavError(f"pool must be 0 to {2**14 - 1} lives, not {pool}")
+        self.record.pool = pool
         if lives is not None:
             if len(lives) != self.num_seats or min(lives) < 0 or sum(n > 0 for n in lives) < 2:
                 raise GnavError(f"lives must be {self.num_seats} numbers, two of them above 0, not {lives}")
@@ -83,18 +88,27 @@ class Table:
         """The next deal is out.
 
         `deck` gives ranks by position: first the cards of seats 0, 1, ..., then the stock in the order in which it
-        is drawn; what is left out follows in any order. None: the shoe's next deck.
+        is drawn; what is left out follows in any order. None: the shoe's next deck. Where the rules go on from the
+        rest of the last deck (`wants_deck` is false) no deck can be given.
         """
         if self.is_over:
             raise GnavError("the match is over: make a new Table")
         if self._value("phase") != BETWEEN:
             raise GnavError("the deal is not finished: act() for the seat that is to_act")
-        if deck is None:
+        if not self.wants_deck:
+            if deck is not None:
+                raise GnavError("this deal comes from the rest of the deck (reshuffle: on_exhaustion): give none")
+        elif deck is None:
             num_cards = self.rules.num_cards
             chance.shuffle(self.record.deck, self._rules_record, self.record.shoe, self.deals, num_cards)
         else:
             self.record.deck[: self.rules.num_cards] = self._read_deck(deck)
         engine.begin_deal(self.record, self._rules_record)
+
+    @property
+    def wants_deck(self) -> bool:
+        """True if the cards are shuffled for the next deal, false if it is dealt from the rest of the last one."""
+        return bool(engine.wants_deck(self.record, self._rules_record))
 
     def _read_deck(self, deck: Sequence[str]) -> list[int]:
         left = dict(self.rules.deck)
@@ -133,7 +147,7 @@ class Table:
             return f"an action is {STAND} (STAND) or {EXCHANGE} (EXCHANGE), not {action!r}"
         if action == STAND:
             return f"seat {seat} may not STAND without a matador (stand_requires: matador)"
-        if seat == self.dealer and self.num_seats + self.record.drawn >= self.rules.num_cards:
+        if seat == self.dealer and self.num_seats + self.record.drawn >= self.record.stock_end:
             return f"seat {seat} may not EXCHANGE: it is the dealer and the stock is empty"
         return f"seat {seat} may not EXCHANGE a matador (matador_may_be_offered: false)"
 
@@ -164,13 +178,31 @@ class Table:
         return self._value("pool")
 
     @property
+    def pool_stays(self) -> bool:
+        """True once the last seats have fallen together where the pool then waits for the next match (carry_over)."""
+        return bool(self._value("pool_stays"))
+
+    @property
+    def stakes(self) -> int:
+        """Antes paid so far, all together. They are no lives."""
+        return self._value("stakes")
+
+    @property
+    def antes(self) -> list[int]:
+        """Antes paid so far by seat."""
+        return self._tables["antes"][0, : self.num_seats].tolist()
+
+    @property
     def lives(self) -> list[int]:
         """Lives by seat."""
         return self.by_seat("lives")
 
     @property
     def lost(self) -> list[int]:
-        """Lives that each seat has paid in this deal (fines and losses), or in the last one between deals."""
+        """Lives that each seat has paid in this deal (fines and losses), or in the last one between deals.
+
+        Lives received (fines to the holder, a special's bonus) are not taken off.
+        """
         return self.by_seat("lost")
 
     @property
@@ -200,9 +232,16 @@ class Table:
 
     @property
     def results(self) -> list[float]:
-        """Lives held + share of the pool - lives bought, by seat, after the match; the winners share the pool."""
-        share = self.pool / max(1, len(self.winners))
-        return [lives + share * (seat in self.winners) - self.rules.lives for seat, lives in enumerate(self.lives)]
+        """Lives held + share of the pool - lives bought, and of the stakes - antes paid, by seat, after the match.
+
+        The winners share pool and stakes, unless they wait for the next match (`pool_stays`).
+        """
+        winners = [] if self.pool_stays else self.winners
+        share = (self.pool + self.stakes) / max(1, len(winners))
+        return [
+            lives - self.rules.lives - ante + share * (seat in winners)
+            for seat, (lives, ante) in enumerate(zip(self.lives, self.antes, strict=True))
+        ]
 
     @property
     def deck(self) -> list[str]:
@@ -219,7 +258,7 @@ class Table:
         """All cards by where they are: in hands, in the stock, aside."""
         deck = self.deck
         held = [p for p in self.by_seat("hand") if p >= 0]
-        stock = range(self.num_seats + int(self.record.drawn), self.rules.num_cards)
+        stock = range(self.num_seats + int(self.record.drawn), int(self.record.stock_end))
         aside = [deck[p] for p in range(self.rules.num_cards) if p not in held and p not in stock]
         return [deck[p] for p in held], [deck[p] for p in stock], aside
 
@@ -230,7 +269,7 @@ class Table:
         bits = self.record.face_up.copy()
         if observer != NOBODY:
             bits |= self.record.seats[observer].seen
-        return np.array([engine.holds(bits, position) for position in range(self.rules.num_cards)])
+        return np.array([holds(bits, position) for position in range(self.rules.num_cards)])
 
     def known(self, observer: int) -> dict[int, str]:
         """What `observer` knows of the cards that seats hold now: seat -> rank, its own included."""
@@ -238,12 +277,19 @@ class Table:
         positions = self.by_seat("hand")
         return {seat: rank for seat, rank in enumerate(self.hands) if rank and seen[positions[seat]]}
 
+    def remembered(self, seat: int) -> dict[str, int]:
+        """How many cards of each rank `seat` has seen in earlier deals since the shuffle (reshuffle: on_exhaustion)."""
+        if not 0 <= seat < self.num_seats or not self.rules.compiled[0].keeps_rest:
+            return {}
+        gone = self._tables["gone"][0, seat].tolist()
+        return {rank: gone[number] for number, rank in enumerate(self.rules.ranks) if gone[number]}
+
     def observe(self, seat: int) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         """What `seat` sees now, float32 [F], and what it may choose, int8 [A] (see observation.py)."""
         if not 0 <= seat < self.num_seats:
             raise GnavError(f"seat must be 0 to {self.num_seats - 1}, not {seat}")
         observation = np.zeros(num_features(self.num_seats), np.float32)
-        action_mask = np.zeros(engine.NUM_ACTIONS, np.int8)
+        action_mask = np.zeros(NUM_ACTIONS, np.int8)
         observe(self.record, self._rules_record, seat, observation)
         write_mask(self.record, self._rules_record, seat, action_mask)
         return observation, action_mask

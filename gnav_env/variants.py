@@ -1,18 +1,35 @@
-"""The named rulesets of Gnav, each with its source. Data only; what the options mean stands in rules.py."""
+"""The named rulesets of Gnav and its relatives, each with its source. Data only; what the options mean stands in
+rules.py.
+"""
 
 from collections.abc import Mapping
 
 from gnav_env._yaml import nearest
-from gnav_env.cards import DOUBLE_GNAV_PACK, GNAV_PACK, HYPP_PACK, JOKER_HIGH_PACK, JOKER_LOW_PACK
-from gnav_env.effects import Effect, Special
+from gnav_env.cards import (
+    CUCCU_PACK,
+    DOUBLE_GNAV_PACK,
+    GNAV_PACK,
+    HYPP_PACK,
+    JOKER_HIGH_PACK,
+    JOKER_LOW_PACK,
+    KILLE_PACK,
+    PLAIN_PACK,
+    SLABBERJAN_PACK,
+    VOGELSPIEL_PACK,
+)
+from gnav_env.effects import TRADE, Effect, Special
 from gnav_env.errors import RulesError
-from gnav_env.rules import Rules, name_rules
+from gnav_env.reading import read_rules
+from gnav_env.rules import Rules
 
 __all__ = ["VARIANTS", "get_rules"]
 
 _PAGAT = "J. McLeod, pagat.com, Gnav"
 _LETTERS = "the international description of Gnav with the penalty letters G-N-A-V"
 
+_WIKIPEDIA = "Wikipedia"
+
+_REFUSES = Effect(refuse=True)
 _STOPS = Effect(refuse=True, stop=True)
 _FINES = Effect(refuse=True, pay=1)
 _UNDOES = Effect(refuse=True, pay=1, undo="all")
@@ -37,6 +54,7 @@ _pagat = Rules(
     title="Gnav as played in Norway",
     source=_PAGAT,
     deck=GNAV_PACK,
+    numerals="roman",
     effects=_matadors("cuckoo", "dragon", "cat", "horse", "house"),
     specials=_fool_specials("fool"),
     lives=3,
@@ -47,6 +65,7 @@ _letters = Rules(
     title="International Gnav, lives lost as the letters G-N-A-V",
     source=_LETTERS,
     deck=GNAV_PACK,
+    numerals="roman",
     effects=_pagat.effects,
     lives=4,
     min_players=3,
@@ -63,8 +82,81 @@ _tokens = _letters.replace(
     display="tokens",
 )
 
+_kille = Rules(
+    name="kille",
+    title="Kille, the Swedish game of one card, one life and a Harlekin that must not be passed on",
+    source=f"{_WIKIPEDIA}, Kille",
+    deck=KILLE_PACK,
+    effects={
+        "kuku": _STOPS,
+        "husar": _FINES,
+        "husu": Effect(refuse=True, pay=1, payer="origin", undo="card"),
+        "kavall": _REDIRECTS,
+        "vardshus": _REDIRECTS,
+    },
+    from_stock={"kavall": _REFUSES, "vardshus": _REFUSES},
+    when_exchanged={"harlekin": "gammal"},
+    specials=(Special(rank="gammal", count=1),),
+    lives=1,
+    ante=1,
+    min_players=3,
+    max_players=13,
+    fine_to="none",
+    loss_to="none",
+    display="strokes",
+)
+_ranter = Rules(
+    name="ranter",
+    title="Ranter-Go-Round, or Chase the Ace, with plain cards",
+    source=f"{_WIKIPEDIA}, Ranter-Go-Round",
+    deck=PLAIN_PACK,
+    effects={"K": _REFUSES},
+)
+_campli = Rules(
+    name="campli",
+    title="Cucù as played at Campli",
+    source="J. McLeod, pagat.com, Cucù",
+    deck=CUCCU_PACK,
+    numerals="roman",
+    effects={
+        "cucu": _REFUSES,
+        "bum": _FINES,
+        "salta": _REDIRECTS,
+        "gnaf": Effect(refuse=True, pay=1, undo="card"),
+        "taverna": Effect(bargain=True),
+    },
+    from_stock=dict.fromkeys(("cucu", "bum", "salta", "gnaf", "taverna"), TRADE),
+    immune=("cucu",),
+    specials=(
+        Special(rank="matto", count=1),
+        Special(rank="matto", count=2, holder="rank_above bum"),
+    ),
+    ante=1,
+    max_players=20,
+    direction="anticlockwise",
+    challenged_matador_turn="play",
+    mid_deal_out="dead_card_finish",
+    all_out="all_reenter",
+)
+_slabberjan = _pagat.replace(
+    name="slabberjan",
+    title="Slabberjan, the game of Zeeland",
+    source="J. McLeod, pagat.com, Cuckoo",
+    deck=SLABBERJAN_PACK,
+    numerals="arabic",
+    effects={
+        "kapaf": Effect(refuse=True, pay=1, stop=True),
+        "vogel": _REFUSES,
+        "poesje": Effect(refuse=True, undo="all"),
+        "herberg": _REDIRECTS,
+    },
+    specials=(),
+    knock="none",
+    lives=4,
+)
+
 VARIANTS: dict[str, Rules] = {
-    rules.name: name_rules(rules)
+    rules.name: rules
     for rules in (
         _pagat,
         _letters,
@@ -86,14 +178,76 @@ VARIANTS: dict[str, Rules] = {
             name="joker_cuckoo",
             title="Plain cards, jokers as cuckoos",
             deck=JOKER_HIGH_PACK,
+            numerals="arabic",
             effects=_matadors("joker", "K", "Q", "J", "10"),
         ),
         _pagat.replace(
             name="joker_fool",
             title="Plain cards, jokers as fools",
             deck=JOKER_LOW_PACK,
+            numerals="arabic",
             effects=_matadors("A", "K", "Q", "J", "10"),
             specials=_fool_specials("joker"),
+        ),
+        _kille,
+        _ranter,
+        _ranter.replace(
+            name="ranter_1882",
+            title="Ranter-Go-Round as it was first described: Kings trade",
+            effects={},
+        ),
+        _ranter.replace(
+            name="screw_stop",
+            title="Screw Your Neighbour where a King stops the deal",
+            effects={"K": _STOPS},
+        ),
+        _ranter.replace(
+            name="le_her",
+            title="Le Her: two players, one deal, the dealer wins ties",
+            source=f"{_WIKIPEDIA}, Le Her; D. R. Bellhouse and N. Fillion, Statistical Science 30, 2015",
+            lives=1,
+            max_players=2,
+            challenged_matador_turn="play",
+            ties="first",
+            end="deals:1",
+        ),
+        _campli,
+        _campli.replace(
+            name="lu_stu",
+            title="Lu Stù, Cucù as played at Montorio",
+            effects={**_campli.effects, "gnaf": Effect(refuse=True, pay=1, undo="sweep")},
+            immune=(),
+            specials=(Special(rank="matto", count=2, holder="rank_above cucu", bonus=1),),
+            mid_deal_out="dead_card",
+            all_out="play_off",
+            ties="first",
+        ),
+        _slabberjan,
+        Rules(
+            name="vogelspiel",
+            title="Vogelspiel, the bird game of Bavaria and Austria, after Adrian",
+            source=f"{_WIKIPEDIA}, Vogelspiel",
+            deck=VOGELSPIEL_PACK,
+            numerals="roman",
+            names={
+                "bird": "Vogel",
+                "guard": "Wacht",
+                "cat": "Katze",
+                "horse": "Pferd",
+                "tavern": "Wirtshaus",
+                "plate": "Teller",
+                "sausages": "Würste",
+                "glass": "Glas",
+                "fool": "Narr",
+                "witch": "Hexe",
+            },
+            effects={
+                "bird": Effect(refuse=True, pay=2),
+                **dict.fromkeys(("guard", "cat", "horse", "tavern"), _FINES),
+            },
+            loss={"witch": 2},
+            min_players=4,
+            max_players=20,
         ),
     )
 }
@@ -110,7 +264,7 @@ def get_rules(rules: str | Rules) -> Rules:
     if rules in VARIANTS:
         return VARIANTS[rules]
     if rules.endswith((".yaml", ".yml")):
-        return Rules.from_yaml(rules)
+        return read_rules(rules, VARIANTS)
     raise RulesError(
         f"unknown ruleset {rules!r}{nearest(rules, VARIANTS)}; the named ones are {', '.join(VARIANTS)}, "
         "or give the path of a YAML file"

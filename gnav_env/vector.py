@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_env.chance import checked_seed
-from gnav_env.engine import NOBODY, TABLE
 from gnav_env.errors import GnavError, IllegalAction
 from gnav_env.observation import num_features
 from gnav_env.rules import Rules
+from gnav_env.state import NOBODY, TABLE
 from gnav_env.stepping import OUTCOME, observe_all, start_all, step_all
 from gnav_env.table import Table
 from gnav_env.variants import get_rules
@@ -167,7 +167,7 @@ class Tables:
 
     @property
     def records(self) -> NDArray[Any]:
-        """The engine's records [B] (dtype `engine.TABLE`), alive; not for players' eyes."""
+        """The engine's records [B] (dtype `state.TABLE`), alive; not for players' eyes."""
         return self._tables
 
     def _read(self) -> None:

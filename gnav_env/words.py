@@ -21,10 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_env.cards import Language, display_name
+from gnav_env.cards import Language
 from gnav_env.effects import Effect
-from gnav_env.engine import BETWEEN, DREW, FAILED, NOBODY, NOT_ACTED, REFUSED, STOCK, STOOD, TRADED, TURNS
 from gnav_env.errors import GnavError
+from gnav_env.state import BETWEEN, DREW, FAILED, NOBODY, NOT_ACTED, REFUSED, STOCK, STOOD, TRADED, TURNS
 from gnav_env.table import Table
 
 __all__ = [
@@ -72,7 +72,7 @@ class SeatView:
         return ", ".join(said)
 
 
-def view_seats(table: Table, observer: int | None = None, language: Language = "english") -> list[SeatView]:
+def view_seats(table: Table, observer: int | None = None, language: Language = "own") -> list[SeatView]:
     """What `observer` sees of each seat; None: all faces, NOBODY: only those that are face up."""
     hands = table.hands
     known = dict(enumerate(hands)) if observer is None else table.known(_checked(table, observer))
@@ -117,8 +117,9 @@ def lives_in_words(table: Table, seat: int) -> str:
 
 def num_stock(table: Table) -> int:
     """Cards left in the stock; before the first deal, the whole deck."""
-    used = table.num_seats + int(table.record.drawn) if table.deals else 0
-    return table.rules.num_cards - used
+    if not table.deals:
+        return table.rules.num_cards
+    return int(table.record.stock_end) - table.num_seats - int(table.record.drawn)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,13 +129,17 @@ class Narrator:
     observer: int | None = None
     says_you: bool = False
     """Whether the observer is called you."""
-    language: Language = "english"
+    language: Language = "own"
     """Of the names of the cards."""
 
     def deal(self, table: Table) -> list[str]:
         """What is said when the deal has just been dealt: who deals, who knocks."""
         seen = self._seen(table)
         said = [f"deal {table.deals}: {self._does(table.dealer, 'deals')}"]
+        if table.rules.reshuffle == "on_exhaustion":
+            said.append("from the rest of the deck" if table.record.gone.any() else "the cards are shuffled")
+        if table.rules.ante:
+            said.append(f"everybody in the deal stakes {table.rules.ante}")
         for seat in table.knocks:
             face = self._face(table, seat, seen)
             said.append(self._does(seat, "knocks") + (f" ({face})" if face else ""))
@@ -164,8 +169,11 @@ class Narrator:
             if turn == FAILED:
                 met.append("the stock (empty)")
             said = self._does(seat, "asks") + " " + ", ".join(met)
-        if _lives_at_showdown(before, after, seat) == 0:
-            said += f"; {self._does(seat, 'is')} out, place {after.places[seat]}"
+        for other in range(after.num_seats):
+            if before.lives[other] > 0 and _lives_at_showdown(before, after, other) == 0:
+                said += f"; {self._does(other, 'is')} " + (
+                    "without lives" if after.rules.mid_deal_out == "deferred" else f"out, place {after.places[other]}"
+                )
         return said
 
     def ending(self, before: Table, after: Table) -> list[str]:
@@ -182,12 +190,15 @@ class Narrator:
                 said.append(self._does(after.winners[0], "wins") + " the match")
             else:
                 said.append(f"{_list(winners)} share the match")
-            if after.pool:
-                said[-1] += f" and the pool of {after.pool}"
+            if after.pool_stays and after.pool + after.stakes:
+                said.append(f"the pool of {after.pool + after.stakes} waits for the next match")
+            else:
+                said[-1] += f" and the pool of {after.pool}" if after.pool else ""
+                said[-1] += f" and the stakes of {after.stakes}" if after.stakes else ""
         return said
 
     def _showdown(self, before: Table, after: Table, cards: Sequence[str | None]) -> list[str]:
-        faces = {seat: display_name(rank, self.language) for seat, rank in enumerate(cards) if rank}
+        faces = {seat: after.rules.card_name(rank, self.language) for seat, rank in enumerate(cards) if rank}
         said = ["showdown: " + ", ".join(f"{self._who(seat)} {face}" for seat, face in faces.items())]
         fined = after.by_seat("fined")
         paid = {seat: after.lost[seat] - fined[seat] for seat in after.losers}
@@ -196,12 +207,34 @@ class Narrator:
         ]
         if not paid:
             said.append("nobody loses")
-        fallen = [seat for seat in after.losers if _lives_at_showdown(before, after, seat) == paid[seat]]
+        bonus = after.by_seat("bonus")
+        said += [
+            f"{self._does(seat, 'wins')} {_count(n, 'life', 'lives')} with {faces[seat]}"
+            for seat, n in enumerate(bonus)
+            if n
+        ]
+        held = {seat: _lives_at_showdown(before, after, seat) - paid.get(seat, 0) + bonus[seat] for seat in faces}
+        said += self._leaving(after, held)
+        said += [f"{self._does(seat, 'sits')} out the next deal" for seat in after.sit_out]
+        return said
+
+    def _leaving(self, after: Table, held: dict[int, int]) -> list[str]:
+        """Who falls and who has lives given back; `held` are the lives of the seats compared, all losses paid."""
+        if not any(held.values()) and after.rules.all_out == "all_reenter" and not after.is_over:
+            return [f"nobody is left: everybody starts again with {_count(after.rules.lives, 'life', 'lives')}"]
+        fallen = [seat for seat, lives in held.items() if lives == 0]
         revived = [seat for seat in fallen if after.lives[seat] > 0]
-        if revived:
+        said: list[str] = []
+        if len(revived) == 1:
+            said.append(f"{self._does(revived[0], 'gets')} a life back, nobody else is left")
+        elif revived:
             said.append(f"{_list([self._who(seat) for seat in revived])} fall together and play off with a life each")
         said += [f"{self._does(seat, 'is')} out, place {after.places[seat]}" for seat in fallen if seat not in revived]
-        said += [f"{self._does(seat, 'sits')} out the next deal" for seat in after.sit_out]
+        said += [
+            f"{self._does(seat, 'gets')} {_count(after.lives[seat] - lives, 'life', 'lives')} back"
+            for seat, lives in held.items()
+            if 0 < lives < after.lives[seat]
+        ]
         return said
 
     def _answer(
@@ -212,30 +245,53 @@ class Narrator:
         face = self._face(before, position, seen)
         if effect.redirect:
             return f"{face}: goes on" if face else "goes on"
-        if not effect.refuse:
+        if not effect.refuses:
             word = "draw" if holder == STOCK else "trade"
             given = self._face(before, before.by_seat("hand")[seat], seen)
             return f"{word}: {given or '?'} for {face or '?'}" if given or face else word
         said = [f"{face}: refused" if face else "refused"]
-        fine = _change("fined", before, after, seat)
-        if fine:
-            is_holders = holder >= 0 and _change("gained", before, after, holder) > 0
-            pays = "you pay" if self._is_you(seat) else "pays"
-            said.append(f"{pays} {fine}" + (f" to {self._who(holder)}" if is_holders else ""))
+        said += self._fines(before, after, seat)
         if effect.undo == "all":
             said.append("trades undone")
+        elif effect.undo != "none":
+            said.append(self._way_back(before, after, seat, effect, seen))
         if effect.stop:
             said.append("the deal stops")
         return ", ".join(said)
+
+    def _fines(self, before: Table, after: Table, challenger: int) -> list[str]:
+        """Who has paid for the challenge, and to which seats."""
+        seats = range(after.num_seats)
+        holders = [self._who(seat) for seat in seats if _change("gained", before, after, seat) > 0]
+        said: list[str] = []
+        for seat in seats:
+            fine = _change("fined", before, after, seat)
+            if fine:
+                pays = "pays" if seat == challenger and not self._is_you(seat) else self._does(seat, "pays")
+                said.append(f"{pays} {fine}" + (f" to {_list(holders)}" if holders else ""))
+        return said
+
+    def _way_back(self, before: Table, after: Table, challenger: int, effect: Effect, seen: NDArray[np.bool_]) -> str:
+        """Where the offered card has gone when an effect undid its way."""
+        position = before.by_seat("hand")[challenger]
+        holder = after.by_seat("hand").index(position)
+        card = self._face(before, position, seen) or "its card"
+        if holder == challenger:
+            return f"{card} stays"
+        return f"{card} {'is pushed' if effect.undo == 'sweep' else 'goes'} back to {self._who(holder)}"
 
     def _see_path(self, table: Table, seat: int, path: Sequence[tuple[int, int]], seen: NDArray[np.bool_]) -> None:
         """`seen` has the faces too that this challenge of `seat` shows to the observer."""
         for holder, position in path:
             effect = _effect(table, holder, position)
-            if effect.redirect or effect.refuse:
+            given = table.by_seat("hand")[seat]
+            if effect.redirect or effect.refuses:
                 seen[position] |= holder == STOCK or table.rules.speech == "spoken"
             elif self.observer in (seat, holder):
-                seen[[position, table.by_seat("hand")[seat]]] = True
+                seen[[position, given]] = True
+            elif holder != STOCK:
+                for place in (position, given):
+                    seen[place] |= table.rules.ranks[table.record.deck[place]] in table.rules.when_exchanged
 
     def _seen(self, table: Table) -> NDArray[np.bool_]:
         if self.observer is None:
@@ -244,7 +300,11 @@ class Narrator:
 
     def _face(self, table: Table, position: int, seen: NDArray[np.bool_]) -> str:
         """The name of the card at a deck position, empty if it is not seen."""
-        return display_name(table.rules.ranks[table.record.deck[position]], self.language) if seen[position] else ""
+        return (
+            table.rules.card_name(table.rules.ranks[table.record.deck[position]], self.language)
+            if seen[position]
+            else ""
+        )
 
     def _is_you(self, seat: int) -> bool:
         return self.says_you and seat == self.observer
@@ -267,7 +327,7 @@ def _path(before: Table, after: Table, challenger: int) -> Iterator[tuple[int, i
     hands = before.by_seat("hand")
     seat = challenger
     while seat != before.dealer:
-        seat = (seat + 1) % before.num_seats
+        seat = (seat + int(before.rules.compiled[0].direction)) % before.num_seats
         if hands[seat] >= 0:
             yield seat, hands[seat]
             if seat == end:
@@ -286,9 +346,14 @@ def cards_at_showdown(before: Table, after: Table) -> list[str | None]:
     [] if there was no showdown: the deal goes on, or a fine has ended the match.
     """
     num_left = sum(lives > 0 for lives in after.lives)
-    if after.record.phase == TURNS or (after.is_over and num_left == 1 and not after.losers):
+    ends_at_once = after.rules.mid_deal_out == "dead_card"
+    if after.record.phase == TURNS or (ends_at_once and after.is_over and num_left == 1 and not after.losers):
         return []
-    return [hand if hand and _lives_at_showdown(before, after, seat) else None for seat, hand in enumerate(after.hands)]
+    all_count = after.rules.mid_deal_out == "deferred"
+    return [
+        hand if all_count or _lives_at_showdown(before, after, seat) > 0 else None
+        for seat, hand in enumerate(after.hands)
+    ]
 
 
 def _lives_at_showdown(before: Table, after: Table, seat: int) -> int:
@@ -317,7 +382,7 @@ def _turn_in_words(table: Table, seat: int) -> str:
 def _answered(table: Table, seat: int, language: Language) -> str:
     revealed = table.by_seat("revealed")[seat]
     if revealed:
-        return display_name(table.rules.ranks[revealed - 1], language)
+        return table.rules.card_name(table.rules.ranks[revealed - 1], language)
     return "?" if table.by_seat("answers")[seat] else ""
 
 

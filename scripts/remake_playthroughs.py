@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_env.chance import random_key, shoe_key
-from gnav_env.engine import EXCHANGE, STAND
 from gnav_env.notation import Recorder
 from gnav_env.observation import OBSERVATION_VERSION, PIECES, piece
+from gnav_env.state import EXCHANGE, STAND
 from gnav_env.table import ACTION_NAMES, Table
 from gnav_env.variants import VARIANTS
 
@@ -29,6 +29,12 @@ SEATS = {
     "silent": 5,
     "double": 8,
     "joker_fool": 5,
+    "kille": 9,
+    "ranter": 5,
+    "le_her": 2,
+    "campli": 5,
+    "lu_stu": 6,
+    "vogelspiel": 5,
 }
 """Seats where they are not 4: enough that matches with a fixed number of deals see the last."""
 

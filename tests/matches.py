@@ -15,7 +15,7 @@ from gnav_env.table import Table
 from gnav_env.variants import VARIANTS
 from oracle import EXCHANGE, STAND, Oracle
 
-__all__ = ["ACTIONS", "SideBySide", "examples", "house_rules", "named_tables", "shuffled", "whole_deck"]
+__all__ = ["ACTIONS", "SideBySide", "examples", "house_rules", "named_tables", "seats_for", "shuffled", "whole_deck"]
 
 ACTIONS = (STAND, EXCHANGE)
 """The oracle's names of the engine's actions 0 and 1."""
@@ -35,10 +35,16 @@ def shuffled(rules: Rules, chooser: random.Random, bias: float = 0.0) -> list[st
     """A random order of the deck; with `bias` up to 1, cards that do something come ever earlier."""
 
     def acts(rank: str) -> bool:
-        is_special = any(special.rank == rank for special in rules.specials)
+        is_special = any(special.rank == rank for special in rules.specials) or rank in rules.when_exchanged
         return is_special or rules.effect(rank) != TRADE or rules.effect(rank, from_stock=True) != TRADE
 
     return sorted(whole_deck(rules), key=lambda rank: chooser.random() - bias * acts(rank))
+
+
+def seats_for(rules: Rules | str, wanted: int) -> int:
+    """The number of seats nearest to `wanted` for which the ruleset is made."""
+    rules = VARIANTS[rules] if isinstance(rules, str) else rules
+    return min(max(wanted, rules.min_players), rules.seat_limit)
 
 
 class SideBySide:
@@ -51,10 +57,16 @@ class SideBySide:
         self.story = [f"{num_seats} seats, dealer {dealer}, lives {self.oracle.lives}"]
 
     def deal(self, deck: Sequence[str]) -> None:
-        """Deal `deck` on both."""
-        self.story.append(f"deal {' '.join(deck)}")
-        self.oracle.deal(list(deck))
-        self.table.deal(list(deck))
+        """Deal on both: `deck`, or from the rest of the last one if the cards are not shuffled now."""
+        assert self.table.wants_deck == self.oracle.wants_deck(), "\n".join([*self.story, "shuffle or go on?"])
+        if self.oracle.wants_deck():
+            self.story.append(f"deal {' '.join(deck)}")
+            self.oracle.deal(list(deck))
+            self.table.deal(list(deck))
+        else:
+            self.story.append("deal from the rest")
+            self.oracle.deal(None)
+            self.table.deal()
         self.compare()
 
     def act(self, action: str) -> None:
@@ -96,6 +108,9 @@ class SideBySide:
             "legal": oracle.legal(),
             "lives": oracle.lives,
             "pool": oracle.pool,
+            "pool_stays": oracle.pool_stays,
+            "stakes": oracle.stakes,
+            "antes": oracle.antes,
             "dealer": oracle.dealer,
             "deals": oracle.deals,
             "hands": oracle.hands,
@@ -106,6 +121,7 @@ class SideBySide:
             "places": oracle.places,
             "knocks": oracle.knocks,
             "known": {seat: oracle.knows(seat) for seat in self._observers()},
+            "remembered": {seat: oracle.remembered(seat) for seat in self._observers()},
         }
 
     def engine_view(self) -> dict[str, Any]:
@@ -118,6 +134,9 @@ class SideBySide:
             "legal": [ACTIONS[action] for action in table.legal_actions()],
             "lives": list(table.lives),
             "pool": table.pool,
+            "pool_stays": table.pool_stays,
+            "stakes": table.stakes,
+            "antes": list(table.antes),
             "dealer": table.dealer,
             "deals": table.deals,
             "hands": list(table.hands),
@@ -128,6 +147,7 @@ class SideBySide:
             "places": list(table.places),
             "knocks": sorted(table.knocks),
             "known": {seat: table.known(seat) for seat in self._observers()},
+            "remembered": {seat: table.remembered(seat) for seat in self._observers()},
         }
 
 
@@ -135,64 +155,112 @@ class SideBySide:
 def named_tables(draw: st.DrawFn, most_seats: int = 20) -> tuple[str, int]:
     """The name of a ruleset and a number of seats it allows, up to `most_seats`."""
     rules = draw(st.sampled_from(list(VARIANTS.values())))
-    return rules.name, draw(st.integers(rules.min_players, min(most_seats, rules.seat_limit)))
+    most_seats = max(rules.min_players, min(most_seats, rules.seat_limit))
+    return rules.name, draw(st.integers(rules.min_players, most_seats))
 
 
-_PACKS = (cards.GNAV_PACK, cards.HYPP_PACK, cards.JOKER_HIGH_PACK, cards.DOUBLE_GNAV_PACK)
+_PACKS = (
+    cards.GNAV_PACK,
+    cards.HYPP_PACK,
+    cards.JOKER_HIGH_PACK,
+    cards.DOUBLE_GNAV_PACK,
+    cards.KILLE_PACK,
+    cards.CUCCU_PACK,
+)
+
+
+@st.composite
+def _refusals(draw: st.DrawFn) -> Effect:
+    pay = draw(st.integers(0, 3))
+    return Effect(
+        refuse=True,
+        pay=pay,
+        payer=draw(st.sampled_from(("challenger", "origin"))) if pay else "challenger",
+        undo=draw(st.sampled_from(("none", "all", "card", "sweep"))),
+        stop=draw(st.sampled_from((False, False, True))),
+    )
 
 
 def _effects() -> st.SearchStrategy[Effect]:
-    refusing = st.builds(
-        Effect,
-        refuse=st.just(True),
-        pay=st.integers(0, 3),
-        undo=st.sampled_from(("none", "all")),
-        stop=st.booleans(),
-    )
-    return st.one_of(st.just(Effect(redirect=True)), refusing, st.just(TRADE))
+    others = st.sampled_from((Effect(redirect=True), Effect(bargain=True), TRADE))
+    return st.one_of(others, _refusals())
 
 
 @st.composite
 def _decks(draw: st.DrawFn) -> dict[str, int]:
     """A real pack, or a small one of three to seven ranks in which the stock runs out."""
     if draw(st.integers(0, 3)) == 0:
-        return draw(st.sampled_from(_PACKS))
+        pack = draw(st.sampled_from(_PACKS))
+        return {rank: copies for rank, copies in pack.items() if copies > 0}
     return {str(rank): draw(st.integers(1, 4)) for rank in range(draw(st.integers(3, 7)), 0, -1)}
+
+
+@st.composite
+def _decks_with_changes(draw: st.DrawFn, deck: dict[str, int], plain: str) -> tuple[dict[str, int], dict[str, str]]:
+    """`deck` with up to two ranks more that it has no cards of, and `when_exchanged`, which makes such cards."""
+    ranks = draw(st.lists(st.sampled_from([rank for rank in deck if rank != plain]), unique=True, max_size=2))
+    when_exchanged = {rank: f"{rank}x" for rank in ranks}
+    order = list(deck)
+    for other in when_exchanged.values():
+        order.insert(draw(st.integers(0, len(order))), other)
+    return {rank: deck.get(rank, 0) for rank in order}, when_exchanged
+
+
+@st.composite
+def _special_rows(draw: st.DrawFn, ranks: list[str]) -> tuple[Special, ...]:
+    """Rows for up to two ranks, each from some count to some other."""
+    rows: list[Special] = []
+    for rank in draw(st.lists(st.sampled_from(ranks), unique=True, max_size=2)):
+        for count in range(draw(st.integers(1, 2)), draw(st.integers(1, 4)) + 1):
+            above = draw(st.sampled_from(["", *ranks])) if draw(st.booleans()) else ""
+            row = Special(
+                rank=rank,
+                count=count,
+                holder=f"rank_above {above}" if above else "lose",
+                others=draw(st.sampled_from(("lowest", "none"))),
+                bonus=draw(st.integers(0, 2)) if above else 0,
+                sit_out=draw(st.booleans()),
+            )
+            rows.append(row)
+    return tuple(rows)
 
 
 @st.composite
 def house_rules(draw: st.DrawFn) -> Rules:
     """A ruleset that no house plays: any options together, effects on any ranks, often a very small deck."""
-    deck = dict(draw(_decks()))
+    deck = draw(_decks())
     plain = draw(st.sampled_from(sorted(deck)))  # it keeps two seats possible however many cards redirect
     deck[plain] = max(3, deck[plain])
+    deck, when_exchanged = draw(_decks_with_changes(deck, plain))
     ranks = st.sampled_from([rank for rank in deck if rank != plain])
-    specials = tuple(
-        Special(
-            rank=rank,
-            count=count,
-            others=draw(st.sampled_from(("lowest", "none"))),
-            sit_out=draw(st.booleans()),
-        )
-        for rank in draw(st.lists(st.sampled_from(list(deck)), unique=True, max_size=2))
-        for count in range(draw(st.integers(1, 2)), draw(st.integers(1, 4)) + 1)
-    )
+    specials = draw(_special_rows(list(deck)))
+    losing = {special.rank for special in specials if special.holder == "lose"}
+    may_be_immune = [rank for rank in deck if rank not in losing]
     return VARIANTS["pagat"].replace(
         name="house",
         deck=deck,
         effects=draw(st.dictionaries(ranks, _effects(), max_size=6)),
         from_stock=draw(st.dictionaries(ranks, _effects(), max_size=3)),
+        when_exchanged=when_exchanged,
         loss=draw(st.dictionaries(st.sampled_from(list(deck)), st.integers(0, 3), max_size=3)),
         specials=specials,
+        count_at=draw(st.sampled_from(("showdown", "dealt"))),
+        immune=tuple(draw(st.lists(st.sampled_from(may_be_immune), unique=True, max_size=2))),
         lives=draw(st.integers(1, 4)),
+        ante=draw(st.integers(0, 2)),
+        direction=draw(st.sampled_from(("clockwise", "anticlockwise"))),
         challenged_matador_turn=draw(st.sampled_from(("skip", "play"))),
         stand_requires=draw(st.sampled_from(("any", "matador"))),
         matador_may_be_offered=draw(st.booleans()),
         fine_to=draw(st.sampled_from(("pool", "holder", "none"))),
         loss_to=draw(st.sampled_from(("pool", "none"))),
-        all_out=draw(st.sampled_from(("play_off", "joint"))),
+        mid_deal_out=draw(st.sampled_from(("dead_card", "deferred", "dead_card_finish"))),
+        all_out=draw(st.sampled_from(("play_off", "joint", "carry_over", "all_reenter"))),
+        ties=draw(st.sampled_from(("all", "first", "unique", "none_if_all_equal"))),
         sit_out=draw(st.sampled_from(("auto", "off"))),
         speech=draw(st.sampled_from(("spoken", "silent"))),
         knock=draw(st.sampled_from(("dealt", "none"))),
+        reshuffle=draw(st.sampled_from(("each_deal", "on_exhaustion"))),
+        strikes=draw(st.sampled_from(("cumulative", "consecutive"))),
         end=draw(st.one_of(st.just("last_survivor"), st.integers(1, 6).map(lambda n: f"deals:{n}"))),
     )

@@ -14,6 +14,7 @@ from pettingzoo.utils import wrappers
 import gnav_env
 from gnav_env import VARIANTS, GnavError, Rules
 from gnav_env.aec import GnavEnv, env, parallel_env
+from matches import seats_for
 
 with warnings.catch_warnings():  # PettingZoo's tests import games of its own, which warn
     warnings.simplefilter("ignore")
@@ -62,7 +63,9 @@ def test_seed_test_passes(rules: str, num_seats: int) -> None:
     seed_test(lambda: make(rules=rules, num_seats=num_seats), num_cycles=50)
 
 
-@pytest.mark.parametrize(("rules", "num_seats"), [("pagat", n) for n in SEATS] + [(name, 6) for name in VARIANTS])
+@pytest.mark.parametrize(
+    ("rules", "num_seats"), [("pagat", n) for n in SEATS] + [(name, seats_for(name, 6)) for name in VARIANTS]
+)
 def test_render_test_passes(rules: str, num_seats: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pygame")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
@@ -159,7 +162,7 @@ def test_a_pickle_in_mid_match_goes_on_as_the_original(obs_mode: str) -> None:
 @pytest.mark.parametrize("reward", ["lives", "placement", "win"])
 def test_the_rewards_of_last_sum_to_the_ledger(rules: str, reward: str) -> None:
     for seed in range(12):
-        environment = make(rules=rules, reward=reward)
+        environment = make(rules=rules, num_seats=seats_for(rules, 6), reward=reward)
         total = dict.fromkeys(environment.possible_agents, 0.0)
         terminal_seen: set[str] = set()
         for agent, _, gained, termination, truncation, _ in play(environment, seed=seed):

@@ -13,8 +13,9 @@ from gymnasium.utils.env_checker import check_env
 from gnav_env import VARIANTS, GnavError, IllegalAction, Tables
 from gnav_env.learner import LearnerTables, uniform
 from gnav_env.single import GnavSingle
+from matches import seats_for
 
-RULES = [(name, n) for name, rules in VARIANTS.items() for n in (2, 3, 6) if n >= rules.min_players]
+RULES = [(name, n) for name in VARIANTS for n in sorted({seats_for(name, n) for n in (2, 3, 6)})]
 
 
 def fixed(observation: Any, action_mask: Any, rng: Any) -> Any:

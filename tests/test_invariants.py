@@ -43,7 +43,8 @@ def _steps(
 def _in_deal(table: Table) -> list[int]:
     """The seats that hold a card, in the order of their turns."""
     num_seats = len(table.hands)
-    order = [(table.dealer + 1 + i) % num_seats for i in range(num_seats)]
+    step = 1 if table.rules.direction == "clockwise" else -1
+    order = [(table.dealer + step * (1 + i)) % num_seats for i in range(num_seats)]
     return [seat for seat in order if table.hands[seat] is not None]
 
 
@@ -61,9 +62,10 @@ def _answer(table: Table, seat: int) -> Effect:
 def test_no_card_is_lost_or_made(setting: tuple[str, int], seed: int, bias: float) -> None:
     rules = VARIANTS[setting[0]]
     pack = Counter(whole_deck(rules))
+    dealt_as = {other: rank for rank, other in rules.when_exchanged.items()}
     for table, _, _ in _steps(rules, setting[1], seed, bias):
         hands, stock, aside = table.zones()
-        assert Counter(hands) + Counter(stock) + Counter(aside) == pack
+        assert Counter(dealt_as.get(rank, rank) for rank in (*hands, *stock, *aside)) == pack
         assert Counter(hands) == Counter(rank for rank in table.hands if rank is not None)
 
 
@@ -77,8 +79,10 @@ def test_lives_that_go_to_the_pool_or_a_holder_are_never_lost_or_made(
     if rules.fine_to == "none":
         rules = rules.replace(fine_to="holder")
     rules = rules.replace(loss_to="pool")
+    won = 0
     for table, _, _ in _steps(rules, num_seats, seed, bias):
-        assert sum(table.lives) + table.pool == num_seats * rules.lives
+        won += sum(table.by_seat("bonus")) if table.to_act is None else 0
+        assert sum(table.lives) + table.pool == num_seats * rules.lives + won
         assert min(table.lives) >= 0
         assert table.pool >= 0
 
@@ -114,7 +118,10 @@ def test_an_undo_restores_the_dealt_hands_and_a_plain_refusal_changes_none(
             table.act(action)
             if answer.undo == "all" and action == 1:
                 assert table.hands == dealt
-            elif answer.refuse or action == 0:
+            elif answer.undo != "none" and action == 1:
+                was = Counter(rules.when_exchanged.get(rank or "", rank) for rank in before)
+                assert Counter(rules.when_exchanged.get(rank or "", rank) for rank in table.hands) == was
+            elif answer.refuses or action == 0:
                 assert table.hands == before
             else:
                 moved = [other for other in _in_deal(table) if table.hands[other] != before[other]]
@@ -137,7 +144,8 @@ def test_a_match_in_which_lives_only_go_down_is_no_longer_than_all_its_lives(
     setting: tuple[str, int], seed: int, bias: float
 ) -> None:
     name, num_seats = setting
-    rules = VARIANTS[name].replace(fine_to="none", all_out="joint", lives=2)
+    rules = VARIANTS[name].replace(fine_to="none", all_out="joint", lives=2, immune=())
+    rules = rules.replace(specials=tuple(special for special in rules.specials if not special.bonus))
     bound = num_seats * rules.lives
     over, places = False, [0]
     for table, _, _ in _steps(rules, num_seats, seed, bias, most_deals=bound + 1):

@@ -14,7 +14,7 @@ from gnav_env.notation import Recorder, read, read_file, record_match, replay
 from gnav_env.rules import Rules
 from gnav_env.table import Table
 from gnav_env.variants import VARIANTS
-from matches import examples, house_rules, shuffled
+from matches import examples, house_rules, seats_for, shuffled
 
 pytestmark = pytest.mark.pure
 
@@ -49,10 +49,11 @@ def _line(beginning: str) -> int:
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_match_of_each_named_ruleset_is_read_as_it_was_written(name: str) -> None:
-    recorder = _played(name, 5, seed=3)
+    num_seats = seats_for(name, 5)
+    recorder = _played(name, num_seats, seed=3)
     record = read(recorder.text)
     assert record.rules == VARIANTS[name]
-    assert (record.num_seats, record.seed, record.match, record.is_finished) == (5, 3, 0, True)
+    assert (record.num_seats, record.seed, record.match, record.is_finished) == (num_seats, 3, 0, True)
     steps = list(replay(record))
     assert steps[-1].after.places == recorder.table.places
     assert steps[-1].after.lives == recorder.table.lives

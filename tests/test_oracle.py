@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gnav_env.rules import Rules
 from gnav_env.variants import VARIANTS
-from matches import SideBySide, examples, house_rules, named_tables
+from matches import SideBySide, examples, house_rules, named_tables, seats_for
 
 pytestmark = pytest.mark.pure
 
@@ -36,7 +36,7 @@ def test_every_named_ruleset_is_played_as_the_oracle_reads_it(
 def test_a_whole_match_of_each_named_ruleset_is_played_as_the_oracle_reads_it(name: str) -> None:
     rules = VARIANTS[name]
     _play(rules, rules.min_players, 1, 0.6, 0.2, most_deals=30)
-    _play(rules, 6, 2, 0.6, 0.2, most_deals=30)
+    _play(rules, seats_for(rules, 6), 2, 0.6, 0.2, most_deals=30)
 
 
 @examples(350, 30)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from gnav_env.drawing import Point, draw, font, picture_size
-from gnav_env.engine import NOBODY
 from gnav_env.errors import GnavError
 from gnav_env.render import Window, render_rgb, render_svg, render_text
+from gnav_env.state import NOBODY
 from gnav_env.table import Table
 from gnav_env.variants import VARIANTS
 from gnav_env.words import Narrator

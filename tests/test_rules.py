@@ -7,27 +7,30 @@ from typing import Any
 import pytest
 
 from gnav_env import VARIANTS, Effect, GnavError, Rules, RulesError, Special, YamlError, get_rules
-from gnav_env.cards import display_name
+from gnav_env.reading import read_rules, rules_to_yaml
 
 pytestmark = pytest.mark.pure
 ROOT = Path(__file__).parents[1]
 PAGAT = VARIANTS["pagat"]
 
-LIMITS = {"double": 40, "hypp": 18, "joker_cuckoo": 40, "joker_fool": 40}
-"""cards - 1 - redirecting cards, at most 40; all others have 42 cards and 4 that redirect."""
+LIMITS = {"double": 51, "hypp": 18, "joker_cuckoo": 45, "joker_fool": 45, "kille": 13, "slabberjan": 39}
+LIMITS |= {"ranter": 51, "ranter_1882": 51, "screw_stop": 51, "le_her": 2, "campli": 20, "lu_stu": 20, "vogelspiel": 20}
+"""cards - 1 - redirecting cards, at most 51, or what the game is for; all others have 42 cards and 4 that redirect."""
 
 
 @pytest.mark.parametrize("rules", VARIANTS.values(), ids=list(VARIANTS))
 def test_the_deck_limits_the_seats(rules: Rules) -> None:
     assert rules.seat_limit == LIMITS.get(rules.name, 37)
+    span = f"{rules.min_players} to {rules.seat_limit}" if rules.name != "le_her" else "2 for ruleset le_her"
     for wrong in (rules.min_players - 1, rules.seat_limit + 1):
-        with pytest.raises(RulesError, match=f"seats must be {rules.min_players} to {rules.seat_limit}"):
+        with pytest.raises(RulesError, match=f"seats must be {span}"):
             rules.check_seats(wrong)
 
 
 def test_the_rulesets_are_those_of_the_rule_text() -> None:
-    named = "pagat letters tokens pool pieces short forced silent double hypp joker_cuckoo joker_fool"
-    assert " ".join(VARIANTS) == named
+    gnav = "pagat letters tokens pool pieces short forced silent double hypp joker_cuckoo joker_fool"
+    relatives = "kille ranter ranter_1882 screw_stop le_her campli lu_stu slabberjan vogelspiel"
+    assert " ".join(VARIANTS) == f"{gnav} {relatives}"
     assert PAGAT.num_cards == 42
     assert len(PAGAT.ranks) == 21
     assert PAGAT.matadors == ("cuckoo", "dragon", "cat", "horse", "house")
@@ -50,8 +53,8 @@ def test_every_ruleset_has_a_line_and_a_source_for_people() -> None:
 @pytest.mark.parametrize("rules", VARIANTS.values(), ids=list(VARIANTS))
 def test_yaml_there_and_back_is_the_same_ruleset(rules: Rules, tmp_path: Path) -> None:
     path = tmp_path / "rules.yaml"
-    path.write_text(rules.to_yaml(), encoding="utf-8")
-    again = Rules.from_yaml(path)
+    path.write_text(rules_to_yaml(rules), encoding="utf-8")
+    again = read_rules(path, VARIANTS)
     assert again == rules
     assert again.hash == rules.hash
     assert (again.compiled == rules.compiled).all()
@@ -83,6 +86,21 @@ def test_the_house_variant_that_ships_builds_on_pagat() -> None:
         ("name: x\nbased_on: pagat\n\nlives: many\n", 4, "lives must be a whole number from 1 to 100"),
         ("name: x\nbased_on: pagat\nlives: 0\n", 3, "lives must be a whole number from 1 to 100, not 0"),
         ("name: x\nbased_on: pagat\nspeech: loud\n", 3, "speech must be spoken or silent"),
+        ("name: x\nbased_on: pagat\nties: last\n", 3, "ties must be all or first or unique or none_if_all_equal"),
+        ("name: x\nbased_on: pagat\nreshuffle: never\n", 3, "reshuffle must be each_deal or on_exhaustion"),
+        ("name: x\nbased_on: pagat\nante: -1\n", 3, "ante must be a whole number from 0 to 100"),
+        ("name: x\nbased_on: pagat\nbargain: on\n", 3, "bargain must be off"),
+        ("name: x\nbased_on: pagat\nimmune: cat\n", 3, "immune must be a list"),
+        ("name: x\nbased_on: pagat\nimmune: [kat]\n", 3, "did you mean 'cat'"),
+        ("name: x\nbased_on: pagat\nimmune: [fool]\n", 3, "it cannot be immune too"),
+        ("name: x\nbased_on: pagat\nwhen_exchanged: {cat: owl}\n", 3, "with 0 copies in the deck, not owl"),
+        ("name: x\nbased_on: pagat\neffects: {cat: [refuse, pay nobody 1]}\n", 3, "unknown atom 'pay nobody 1'"),
+        ("name: x\nbased_on: pagat\neffects: {cat: [refuse, undo some]}\n", 3, "unknown atom 'undo some'"),
+        ("name: x\nbased_on: pagat\neffects: {cat: [refuse, pay 1, pay 2]}\n", 3, "each kind of atom once"),
+        ("name: x\nbased_on: pagat\neffects: {cat: [bargain, stop]}\n", 3, "bargain stands alone"),
+        ("name: x\nbased_on: pagat\nspecials: [{rank: fool, count: 1, holder: wins}]\n", 3, "rank_above and a rank"),
+        ("name: x\nbased_on: pagat\nspecials: [{rank: fool, count: 1, holder: rank_above kat}]\n", 3, "no rank 'kat'"),
+        ("name: x\nbased_on: pagat\nspecials: [{rank: fool, count: 1, bonus: 1}]\n", 3, "goes with rank_above"),
         ("name: x\nbased_on: pagat\neffects:\n  cat: [refuse, pay]\n", 3, "unknown atom 'pay'"),
         ("name: x\nbased_on: pagat\neffects:\n  kat: [refuse]\n", 3, "did you mean 'cat'"),
         ("name: x\nbased_on: pagat\neffects: {cat: [pay 1]}\n", 3, "go with refuse"),
@@ -113,7 +131,7 @@ def test_yaml_that_cannot_be_names_path_line_and_remedy(
     path.write_text(text, encoding="utf-8")
     where = f"{path}:{line}:" if line else f"{path}:"
     with pytest.raises(YamlError, match=re.escape(message)) as raised:
-        Rules.from_yaml(path)
+        read_rules(path, VARIANTS)
     assert str(raised.value).startswith(where)
 
 
@@ -132,7 +150,7 @@ def test_yaml_reads_as_version_1_2(tmp_path: Path) -> None:
     """`no` is a word here; PyYAML would make it False and fail to find the rank."""
     path = tmp_path / "words.yaml"
     path.write_text("name: words\ndeck: {yes: 4, no: 4}\neffects: {yes: [refuse]}\n", encoding="utf-8")
-    assert Rules.from_yaml(path).ranks == ("no", "yes")
+    assert read_rules(path, VARIANTS).ranks == ("no", "yes")
 
 
 @pytest.mark.parametrize("value", [0, "x", 1.5, True, None])
@@ -152,6 +170,12 @@ def test_the_compiled_record_is_read_only() -> None:
         PAGAT.compiled["lives"] = 9
 
 
-def test_cards_have_names_in_two_languages() -> None:
-    assert [display_name(rank) for rank in ("cuckoo", "12", "0", "pot", "A")] == ["Cuckoo", "XII", "0", "Pot", "Ace"]
-    assert display_name("house", "norwegian") == "Hus"
+def test_cards_have_the_names_of_their_tradition_and_translations() -> None:
+    assert [PAGAT.card_name(rank) for rank in ("cuckoo", "12", "0", "pot")] == ["Cuckoo", "XII", "0", "Pot"]
+    assert PAGAT.card_name("house", "norwegian") == "Hus"
+    assert [VARIANTS["ranter"].card_name(rank) for rank in ("K", "10", "A")] == ["King", "10", "Ace"]
+    assert VARIANTS["kille"].card_name("vardshus") == "Värdshus"
+    assert VARIANTS["kille"].card_name("vardshus", "english") == "Inn"
+    assert VARIANTS["vogelspiel"].card_name("witch") == "Hexe"
+    assert VARIANTS["vogelspiel"].card_name("witch", "english") == "Witch"
+    assert VARIANTS["campli"].card_name("9") == "IX"

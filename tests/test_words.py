@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnav_env.cards import display_name
-from gnav_env.engine import NOBODY
 from gnav_env.errors import GnavError
+from gnav_env.state import NOBODY
 from gnav_env.table import Table
 from gnav_env.words import Narrator, cards_at_showdown, lives_in_words, view_seats
 from matches import examples, named_tables, shuffled

@@ -25,6 +25,11 @@ def _deck(rules: Rules, top: list[str]) -> list[str]:
     return top + rest
 
 
+def _by_seat(order: list[int], values: list[Any]) -> list[Any]:
+    """`values` in the order of turns, put in the order of seats."""
+    return [value for _, value in sorted(zip(order, values, strict=True), key=lambda pair: pair[0])]
+
+
 def _play(match: SideBySide, order: list[int], letters: str) -> None:
     """Play `letters` by the seats in `order`; each X and S must come at its seat's turn, and - get none."""
     for seat, letter in zip(order, letters, strict=True):
@@ -39,17 +44,20 @@ def test_the_worked_deals_come_out_as_worked(deal: dict[str, Any]) -> None:
     rules = VARIANTS[deal["ruleset"]]
     num_seats = len(deal["hands"])
     before = list(deal.get("lives", [rules.lives] * num_seats))
-    match = SideBySide(rules, num_seats, dealer=num_seats - 1, lives=before)
-    match.deal(_deck(rules, [*deal["hands"], *deal["stock"]]))
-    _play(match, list(range(num_seats)), deal["play"])
+    step = 1 if rules.direction == "clockwise" else -1
+    order = [(num_seats - 1 + step * turn) % num_seats for turn in range(1, num_seats + 1)]
+    match = SideBySide(rules, num_seats, dealer=num_seats - 1, lives=_by_seat(order, before))
+    match.deal(_deck(rules, [*_by_seat(order, deal["hands"]), *deal["stock"]]))
+    _play(match, order, deal["play"])
+    gained = deal.get("gained", [0] * num_seats)
     for view in (match.oracle_view(), match.engine_view()):
-        assert view["hands"] == deal["final"]
-        assert view["lost"] == deal["lost"]
-        assert view["losers"] == deal["losers"]
+        assert [view["hands"][seat] for seat in order] == deal["final"]
+        assert [view["lost"][seat] for seat in order] == deal["lost"]
+        assert sorted(order.index(seat) for seat in view["losers"]) == deal["losers"]
         assert view["pool"] == deal["pool"]
-        assert view["sit_out"] == deal.get("sit_out", [])
-        after = [lives - lost for lives, lost in zip(before, deal["lost"], strict=True)]
-        assert view["lives"] == deal.get("lives_after", after)
+        assert sorted(order.index(seat) for seat in view["sit_out"]) == deal.get("sit_out", [])
+        after = [now - lost + won for now, lost, won in zip(before, deal["lost"], gained, strict=True)]
+        assert [view["lives"][seat] for seat in order] == deal.get("lives_after", after)
 
 
 def test_the_last_two_who_fell_together_play_on_for_the_match() -> None:

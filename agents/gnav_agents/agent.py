@@ -12,9 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_env.engine import EXCHANGE, STAND
 from gnav_env.errors import GnavError
 from gnav_env.observation import piece
+from gnav_env.state import EXCHANGE, STAND
 
 __all__ = [
     "Actions",

@@ -19,24 +19,11 @@ from numpy.typing import NDArray
 from gnav_agents.agent import Masks, Observations, Policy, certain, known_ranks, settled_and_behind
 from gnav_env._jit import kernel
 from gnav_env.chance import below, random_key, shuffle
-from gnav_env.engine import (
-    EXCHANGE,
-    NUM_ACTIONS,
-    REFUSED,
-    STAND,
-    STOOD,
-    TABLE,
-    TURNS,
-    act,
-    begin_deal,
-    begin_match,
-    can_exchange,
-    can_stand,
-    cards_needed,
-    hand_rank,
-)
+from gnav_env.compiled import MAX_RANKS
+from gnav_env.engine import act, begin_deal, begin_match, can_exchange, can_stand, cards_needed
 from gnav_env.observation import num_features, observe, piece
-from gnav_env.rules import MAX_RANKS, Rules
+from gnav_env.rules import Rules
+from gnav_env.state import EXCHANGE, NUM_ACTIONS, REFUSED, STAND, STOOD, TABLE, TURNS, hand_rank
 
 __all__ = ["Counting", "opponent_level", "reply_table", "situations"]
 

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from gnav_agents.agent import Actions, Masks, Observations, Policy
 from gnav_env._jit import kernel
-from gnav_env.engine import NUM_ACTIONS
 from gnav_env.errors import GnavError
 from gnav_env.observation import OBSERVATION_VERSION, num_seats_of, piece
 from gnav_env.rules import Rules
+from gnav_env.state import NUM_ACTIONS
 from gnav_env.variants import get_rules
 
 __all__ = ["LearnedAgent", "Network", "fit", "load_agent", "read_meta", "save_agent", "write_files"]

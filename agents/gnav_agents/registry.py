@@ -22,7 +22,6 @@ from gnav_agents.threshold import exchange, stand, threshold
 from gnav_agents.tips import Tips
 from gnav_agents.uniform import Uniform
 from gnav_env._yaml import nearest
-from gnav_env.cards import display_name
 from gnav_env.errors import GnavError
 from gnav_env.rules import Rules
 from gnav_env.variants import get_rules
@@ -105,7 +104,7 @@ def _make_built_in(word: str, argument: str | None, rules: Rules) -> Agent:
     agent = _BUILT_IN[word]
     if agent.make_with is not None:
         if not argument:
-            example = display_name(rules.ranks[len(rules.ranks) // 3])
+            example = rules.card_name(rules.ranks[len(rules.ranks) // 3])
             raise GnavError(f"agent {word}: it needs a rank, for example {word}:{example}")
         return agent.make_with(argument, rules)
     if argument is not None:

@@ -5,15 +5,18 @@ yardstick for everything that claims to play. The best rank falls as seats are a
 V at six, I at twenty).
 """
 
+from typing import get_args
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gnav_agents.agent import Masks, Observations, Policy, certain
 from gnav_env._yaml import nearest
-from gnav_env.cards import display_name
+from gnav_env.cards import Language, roman
+from gnav_env.compiled import MAX_RANKS
 from gnav_env.errors import GnavError
 from gnav_env.observation import piece
-from gnav_env.rules import MAX_RANKS, Rules
+from gnav_env.rules import Rules
 
 __all__ = ["Threshold", "exchange", "rank_number", "stand", "threshold"]
 
@@ -52,11 +55,12 @@ def rank_number(rank: str, rules: Rules) -> int:
     """
     numbers: dict[str, int] = {}
     for number, key in enumerate(rules.ranks):
-        for name in (key, display_name(key), display_name(key, "norwegian")):
-            numbers[name.lower()] = number
+        figures = [roman(int(key))] if key.isdigit() else []
+        for name in (key, *(rules.card_name(key, language) for language in get_args(Language)), *figures):
+            numbers.setdefault(name.lower(), number)
     if rank.lower() not in numbers:
         raise GnavError(
             f"the deck of {rules.name} has no rank {rank!r}{nearest(rank.lower(), numbers)}; "
-            f"its ranks are {', '.join(display_name(key) for key in rules.deck)}"
+            f"its ranks are {', '.join(rules.card_name(key) for key in rules.deck)}"
         )
     return numbers[rank.lower()]

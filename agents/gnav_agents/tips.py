@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_agents.agent import Masks, Observations, Policy, certain, known_ranks, settled_and_behind
-from gnav_env.engine import EXCHANGE, STAND
+from gnav_env.compiled import MAX_RANKS
 from gnav_env.observation import piece
-from gnav_env.rules import MAX_RANKS, Rules
+from gnav_env.rules import Rules
+from gnav_env.state import EXCHANGE, STAND
 
 __all__ = ["Tips"]
 

@@ -12,6 +12,7 @@ __all__ = ["play"]
 class CardNames(StrEnum):
     """Languages of the names of the cards."""
 
+    OWN = "own"
     ENGLISH = "english"
     NORWEGIAN = "norwegian"
 
@@ -38,7 +39,9 @@ def play(
     ] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Nobody plays: agents in all seats, cards face up.")] = False,
     record: Annotated[Path | None, typer.Option(help="File for the match as text, for `gnav replay`.")] = None,
-    language: Annotated[CardNames, typer.Option(help="Language of the cards' names.")] = CardNames.ENGLISH,
+    language: Annotated[
+        CardNames, typer.Option(help="Names of the cards; own: those of the game's tradition.")
+    ] = CardNames.OWN,
 ) -> None:
     """Play a match in the terminal.
 
@@ -52,7 +55,6 @@ def play(
     from gnav_agents.registry import make_agent
     from gnav_agents.ui.terminal import Player, Terminal, play_match
     from gnav_env._jit import cache_is_cold
-    from gnav_env.cards import display_name
     from gnav_env.errors import GnavError
     from gnav_env.variants import get_rules
 
@@ -64,7 +66,7 @@ def play(
         raise GnavError(f"--record: there is no folder {record.parent}")
     if record is not None and record.exists():
         raise GnavError(f"--record: {record} is there already, name a file that is not")
-    middling = display_name(ruleset.ranks[len(ruleset.ranks) * 3 // 7])  # VI in Gnav
+    middling = ruleset.card_name(ruleset.ranks[len(ruleset.ranks) * 3 // 7])  # VI in Gnav
     mix = ["tips", "counting", f"threshold:{middling}"]
     names = [name.strip() for name in opponents.split(",") if name.strip()] or mix
     num_others = seats if watch else seats - 1

@@ -25,10 +25,10 @@ def replay(
     from rich.console import Console
 
     from gnav_agents.ui.terminal import Terminal, show_replay
-    from gnav_env.engine import NOBODY
     from gnav_env.errors import GnavError
     from gnav_env.notation import read_file
     from gnav_env.notation import replay as play_again
+    from gnav_env.state import NOBODY
 
     record = read_file(file)
     steps = list(play_again(record))

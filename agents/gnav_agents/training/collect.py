@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from gnav_agents.learned import Network, fit
 from gnav_agents.training.league import LEARNER, League
-from gnav_env.engine import NUM_ACTIONS
 from gnav_env.rules import Rules
+from gnav_env.state import NUM_ACTIONS
 from gnav_env.vector import Tables
 
 __all__ = ["Decisions", "Field"]

@@ -20,7 +20,7 @@ from stable_baselines3.common.logger import Logger
 from gnav_agents.learned import Network
 from gnav_agents.training.collect import Decisions, Field
 from gnav_agents.training.config import NetworkConfig, PpoConfig
-from gnav_env.engine import NUM_ACTIONS
+from gnav_env.state import NUM_ACTIONS
 
 __all__ = ["SelfPlayPPO"]
 

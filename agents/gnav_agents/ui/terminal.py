@@ -16,10 +16,10 @@ from rich.text import Text
 from gnav_agents.agent import Agent, ask
 from gnav_agents.human import Human
 from gnav_agents.ui.explain import explain_cards, explain_rules
-from gnav_env.cards import Language, display_name
-from gnav_env.engine import EXCHANGE, STAND
+from gnav_env.cards import Language
 from gnav_env.notation import Recorder, Step
 from gnav_env.rules import Rules
+from gnav_env.state import EXCHANGE, STAND
 from gnav_env.table import Table
 from gnav_env.words import Narrator, lives_in_words, num_stock, view_seats
 
@@ -59,7 +59,7 @@ class Terminal:
         *,
         observer: int | None = None,
         names: Sequence[str] = (),
-        language: Language = "english",
+        language: Language = "own",
     ) -> None:
         self._console = console
         self._keyboard = keyboard
@@ -90,7 +90,7 @@ class Terminal:
         for view in view_seats(table, None if open_cards else self._observer, self._language):
             is_me = view.seat == self._observer
             is_out = view.place > 0 and view.lives == 0
-            card = Text(display_name(view.rank, self._language) if view.rank else "?" if view.has_card else "")
+            card = Text(table.rules.card_name(view.rank, self._language) if view.rank else "?" if view.has_card else "")
             card.stylize("red" if view.rank in table.rules.matadors else "bold")
             grid.add_row(
                 "→" if view.is_to_act else "",
@@ -106,7 +106,7 @@ class Terminal:
     def hands_in_words(self, table: Table) -> str:
         """All cards in hands, face up."""
         hands = enumerate(table.hands)
-        return ", ".join(f"seat {seat} {display_name(hand, self._language)}" for seat, hand in hands if hand)
+        return ", ".join(f"seat {seat} {table.rules.card_name(hand, self._language)}" for seat, hand in hands if hand)
 
     def choose(self, table: Table) -> int:
         """The action that the person chooses for the seat to act: a legal one. Raises `Quit`."""

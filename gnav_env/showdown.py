@@ -1,0 +1,199 @@
+"""The end of a deal: cards are compared, losers pay, seats leave or come back, the match goes on or is over.
+
+engine.py plays the deal up to here. Kernels of one table record, as there.
+"""
+
+# pyright: reportArgumentType=false, reportReturnType=false
+# (numba wants np.int64 where a reader and pyright see an int)
+
+from typing import Any
+
+import numpy as np
+
+from gnav_env._jit import kernel
+from gnav_env.compiled import ALL_REENTER, CARRY_OVER, PLAY_OFF, TIED_FIRST, TIED_UNEQUAL, TIED_UNIQUE, TO_POOL
+from gnav_env.effects import SPECIAL_ROWS
+from gnav_env.state import BETWEEN, NOBODY, OVER, hand_rank, is_live, mark, neighbour, num_left
+
+__all__ = ["end_match", "showdown"]
+
+_NOT_COMPARED = -1
+_HIGHEST = 127
+
+
+@kernel
+def showdown(t: Any, r: Any) -> None:
+    """All live cards are compared, losers have paid, and the match goes on or is over."""
+    t.phase = BETWEEN
+    t.to_act = NOBODY
+    lowest, others_lose, somebody_sits_out = _look_at_cards(t, r)
+    if others_lose:
+        _mark_lowest(t, r, lowest)
+    for seat in range(np.int64(t.num_seats)):
+        _settle(t, r, seat)
+    still_in = num_left(t)
+    is_last_deal = r.num_deals > 0 and t.deals >= r.num_deals
+    if still_in == 0 and r.all_out == ALL_REENTER and not is_last_deal:
+        _reenter(t, r)
+        return
+    still_in = _leave_or_play_off(t, r, still_in, is_last_deal)
+    is_over = still_in <= 1 or is_last_deal
+    if somebody_sits_out:
+        _check_sit_out(t, still_in, is_over)
+    if is_over:
+        end_match(t)
+
+
+@kernel
+def _look_at_cards(t: Any, r: Any) -> tuple[int, bool, bool]:
+    """All live faces are public; who holds a special has lost, won or will sit out.
+
+    The least height among the cards compared, whether those who hold it lose, whether anybody would sit out.
+    """
+    lowest, others_lose, somebody_sits_out = np.int64(_HIGHEST), True, False
+    for seat in range(np.int64(t.num_seats)):
+        if not is_live(t, r, seat):
+            continue
+        mark(t.face_up, np.int64(t.seats[seat].hand))
+        height = _height(t, r, seat)
+        if height != _NOT_COMPARED:
+            lowest = min(lowest, height)
+        rank = hand_rank(t, seat)
+        if r.special[rank]:
+            row = _special_row(t, r, rank)
+            if row >= 0:
+                t.seats[seat].loser = r.special_loses[rank, row]
+                t.seats[seat].bonus = r.special_bonus[rank, row]
+                if r.special_spares[rank, row]:
+                    others_lose = False
+                if r.special_sits_out[rank, row]:
+                    t.seats[seat].sits_out = 1
+                    somebody_sits_out = True
+    return lowest, others_lose, somebody_sits_out
+
+
+@kernel
+def _height(t: Any, r: Any, seat: int) -> int:
+    """How high the card of `seat` stands, in half ranks; specials and immune cards may be out of the comparison."""
+    rank = hand_rank(t, seat)
+    if r.immune[rank]:
+        return _NOT_COMPARED
+    if r.special[rank]:
+        row = _special_row(t, r, rank)
+        if row >= 0:
+            return _NOT_COMPARED if r.special_loses[rank, row] else np.int64(r.special_height[rank, row])
+    return 2 * rank
+
+
+@kernel
+def _special_row(t: Any, r: Any, rank: int) -> int:
+    """The row of `rank` in the tables of specials: how many there are, less 1. -1: none was dealt."""
+    num = 0
+    for seat in range(np.int64(t.num_seats)):
+        if r.counts_dealt:
+            num += t.seats[seat].hand >= 0 and r.dealt_as[t.deck[seat]] == rank
+        else:
+            num += is_live(t, r, seat) and hand_rank(t, seat) == rank
+    return min(num, SPECIAL_ROWS) - 1
+
+
+@kernel
+def _mark_lowest(t: Any, r: Any, lowest: int) -> None:
+    """`loser` marks those who hold a card of the height `lowest`, as the rule for ties says."""
+    num_compared, num_tied = 0, 0
+    for seat in range(np.int64(t.num_seats)):
+        if is_live(t, r, seat):
+            height = _height(t, r, seat)
+            num_compared += height != _NOT_COMPARED
+            num_tied += height == lowest
+    if r.ties == TIED_UNIQUE and num_tied > 1:
+        return
+    if r.ties == TIED_UNEQUAL and num_tied > 1 and num_tied == num_compared:
+        return
+    seat = np.int64(t.dealer)
+    for _ in range(np.int64(t.num_seats)):
+        seat = neighbour(t, seat, r.direction)
+        if is_live(t, r, seat) and _height(t, r, seat) == lowest:
+            t.seats[seat].loser = 1
+            if r.ties == TIED_FIRST:
+                break
+        if seat == t.dealer:
+            break
+
+
+@kernel
+def _settle(t: Any, r: Any, seat: int) -> None:
+    """`seat` has paid for its card if it lost, as far as it can; if it has lives it has what it won or is given back."""
+    if t.seats[seat].loser:
+        paid = min(np.int64(r.loss[hand_rank(t, seat)]), np.int64(t.seats[seat].lives))
+        t.seats[seat].lives -= paid
+        t.seats[seat].lost += paid
+        if r.loss_to == TO_POOL:
+            t.pool += paid
+    if t.seats[seat].lives == 0:
+        t.seats[seat].bonus = 0
+    t.seats[seat].lives += t.seats[seat].bonus
+    if r.heals and t.seats[seat].hand >= 0 and t.seats[seat].lost == 0:
+        _give_back(t, r, seat)
+
+
+@kernel
+def _give_back(t: Any, r: Any, seat: int) -> None:
+    """`seat` has full lives again, out of the pool as far as that goes."""
+    num_missing = max(np.int64(0), np.int64(r.lives) - t.seats[seat].lives)
+    t.seats[seat].lives += num_missing
+    t.pool = max(np.int64(0), t.pool - num_missing)
+
+
+@kernel
+def _reenter(t: Any, r: Any) -> None:
+    """Everybody starts again."""
+    for seat in range(np.int64(t.num_seats)):
+        t.seats[seat].place = 0
+        t.seats[seat].sits_out = 0
+        _give_back(t, r, seat)
+
+
+@kernel
+def _leave_or_play_off(t: Any, r: Any, still_in: int, is_last_deal: bool) -> int:
+    """The seats that have fallen have their place, or a life back to play it off. Gives back how many are in."""
+    goes_on = still_in == 0 and not is_last_deal and (r.all_out == PLAY_OFF or r.all_out == CARRY_OVER)
+    num_revived = 0
+    for seat in range(np.int64(t.num_seats)):
+        if t.seats[seat].hand >= 0 and t.seats[seat].lives == 0 and t.seats[seat].place == 0:
+            if goes_on:
+                t.seats[seat].lives = 1
+                t.seats[seat].sits_out = 0
+                t.pool = max(np.int64(0), np.int64(t.pool) - 1)
+                num_revived += 1
+            else:
+                t.seats[seat].place = still_in + 1
+    if num_revived > 0 and r.all_out == CARRY_OVER:
+        t.pool_stays = 1
+    return still_in + num_revived
+
+
+@kernel
+def _check_sit_out(t: Any, still_in: int, is_over: bool) -> None:
+    """Only seats with lives sit out, and none if that would leave fewer than two to play."""
+    num_playing = still_in
+    for seat in range(np.int64(t.num_seats)):
+        if t.seats[seat].sits_out and t.seats[seat].lives > 0:
+            num_playing -= 1
+    for seat in range(np.int64(t.num_seats)):
+        if is_over or num_playing < 2 or t.seats[seat].lives == 0:
+            t.seats[seat].sits_out = 0
+
+
+@kernel
+def end_match(t: Any) -> None:
+    """The match is over, the seats still in it are placed by their lives."""
+    t.phase = OVER
+    t.to_act = NOBODY
+    for seat in range(np.int64(t.num_seats)):
+        if t.seats[seat].lives > 0:
+            place = 1
+            for other in range(np.int64(t.num_seats)):
+                if t.seats[other].lives > t.seats[seat].lives:
+                    place += 1
+            t.seats[seat].place = place
