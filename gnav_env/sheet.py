@@ -23,13 +23,15 @@ __all__ = ["CardRow", "Section", "Sheet", "make_sheet", "rules_diff", "sheet_mar
 COLUMNS = ("card", "copies", "when asked", "from the stock", "at the showdown")
 """Heads of the table of cards."""
 
+COSMETIC = ("name", "title", "source", "names", "numerals", "display", "container")
+"""Options that are only for the eye; `rules_diff` has them last."""
+
 _COUNTS = ("no", "one", "two", "three", "four")
 _NONE = "–"
 _SAME = "the same"
 _ORDINARY = ("trades", "is taken")
 _ASPECTS = {head: column for column, head in enumerate(COLUMNS) if column}
 _BY_RANK = ("deck", "effects", "from_stock", "when_exchanged", "loss", "specials", "immune")
-_FOR_THE_EYE = ("name", "title", "source", "names", "numerals", "display", "container")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,14 +108,14 @@ def rules_diff(a: Rules, b: Rules) -> list[tuple[str, str, str]]:
     Ranks side by side that differ in the same way share a row; a rank that one of the two has not is ``–`` there.
     """
     rows: list[tuple[str, str, str]] = []
-    options = [item.name for item in fields(Rules) if item.name not in (*_BY_RANK, *_FOR_THE_EYE)]
+    options = [item.name for item in fields(Rules) if item.name not in (*_BY_RANK, *COSMETIC)]
     rows += _differences(a, b, options)
     common = [[rank for rank in one.deck if rank in other.deck] for one, other in ((a, b), (b, a))]
     if common[0] != common[1]:
         orders = [_Writer(rules, "own").listed(ranks) for rules, ranks in zip((a, b), common, strict=True)]
         rows.append(("order of the cards", orders[0], orders[1]))
     rows += _card_differences(a, b)
-    return rows + _differences(a, b, _FOR_THE_EYE)
+    return rows + _differences(a, b, COSMETIC)
 
 
 def _differences(a: Rules, b: Rules, names: Iterable[str]) -> list[tuple[str, str, str]]:
@@ -394,7 +396,8 @@ class _Writer:
     def paying(self) -> list[str]:
         rules = self.rules
         display = "strokes" if rules.display == "letters" and rules.lives != 4 else rules.display
-        said = [f"Each seat starts with {_lives(rules.lives)}{_DISPLAYS[display]}."]
+        kept = _DISPLAYS[display] if rules.lives > 1 else _DISPLAYS[display].replace("tokens", "a token")
+        said = [f"Each seat starts with {_lives(rules.lives)}{kept}."]
         if self._has_fines:
             said.append(f"A fine is paid at once, as far as the lives go; {_FINES_TO[rules.fine_to]}.")
             if rules.fine_to == "holder" and any(effect.pay for effect in self._turned.values()):
@@ -480,7 +483,7 @@ class _Writer:
                 "most lives then wins, and who ties for that shares the win."
             )
         elif rules.lives == 1:
-            said.append("The match is a single deal: whoever loses it has lost, and the others win.")
+            said.append("The match is a single deal, and whoever loses it loses the match.")
         else:
             said.append("The match is a single deal: whoever has the most lives after it wins.")
         if rules.num_deals > 1 and self._has_pool:
@@ -492,7 +495,7 @@ class _Writer:
             said += self._all_out(prize)
         if not prize:
             said.append("Lost lives go to nobody, so there is no pool to win.")
-        elif rules.num_deals or rules.all_out == "joint":
+        elif self._winners_may_tie:
             said.append(f"The winner takes {prize}; winners who tie share alike.")
         else:
             said.append(f"The winner takes {prize}.")
@@ -503,6 +506,13 @@ class _Writer:
         """Whether the last seats can fall together: not where one alone loses each showdown."""
         one_alone = self.rules.ties in ("first", "unique") and all(special.above for special in self._specials)
         return not one_alone or (self._has_fines and self.rules.mid_deal_out != "dead_card")
+
+    @property
+    def _winners_may_tie(self) -> bool:
+        """Whether a match can have several winners."""
+        if self.rules.num_deals == 1:
+            return self.rules.seat_limit > 2 or self._can_all_fall
+        return self.rules.num_deals > 1 or (self._can_all_fall and self.rules.all_out == "joint")
 
     def _all_out(self, prize: str) -> list[str]:
         rules = self.rules
@@ -542,7 +552,7 @@ _FALLEN = {
 }
 _TIES = {
     "all": "The lowest loses; who ties for lowest loses too.",
-    "first": "The lowest loses; of those that tie for lowest, only the first in the order of turns.",
+    "first": "The lowest loses; of those that tie for lowest, only the first in the order of turns does.",
     "unique": "The lowest loses, unless several tie for lowest: then none of them does.",
     "none_if_all_equal": "The lowest loses; who ties for lowest loses too, unless all cards compared are equal.",
 }

@@ -31,6 +31,10 @@ def showdown(t: Any, r: Any) -> None:
         _mark_lowest(t, r, lowest)
     for seat in range(np.int64(t.num_seats)):
         _settle(t, r, seat)
+    if r.heals:
+        for seat in range(np.int64(t.num_seats)):
+            if t.seats[seat].hand >= 0 and t.seats[seat].lost == 0:
+                _give_back(t, r, seat)
     still_in = num_left(t)
     is_last_deal = r.num_deals > 0 and t.deals >= r.num_deals
     if still_in == 0 and r.all_out == ALL_REENTER and not is_last_deal:
@@ -123,7 +127,7 @@ def _mark_lowest(t: Any, r: Any, lowest: int) -> None:
 
 @kernel
 def _settle(t: Any, r: Any, seat: int) -> None:
-    """`seat` has paid for its card if it lost, as far as it can; if it has lives it has what it won or is given back."""
+    """`seat` has paid for its card if it lost, as far as it can; if it has lives left it has what it won."""
     if t.seats[seat].loser:
         paid = min(np.int64(r.loss[hand_rank(t, seat)]), np.int64(t.seats[seat].lives))
         t.seats[seat].lives -= paid
@@ -133,8 +137,6 @@ def _settle(t: Any, r: Any, seat: int) -> None:
     if t.seats[seat].lives == 0:
         t.seats[seat].bonus = 0
     t.seats[seat].lives += t.seats[seat].bonus
-    if r.heals and t.seats[seat].hand >= 0 and t.seats[seat].lost == 0:
-        _give_back(t, r, seat)
 
 
 @kernel

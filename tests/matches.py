@@ -15,7 +15,17 @@ from gnav_env.table import Table
 from gnav_env.variants import VARIANTS
 from oracle import EXCHANGE, STAND, Oracle
 
-__all__ = ["ACTIONS", "SideBySide", "examples", "house_rules", "named_tables", "seats_for", "shuffled", "whole_deck"]
+__all__ = [
+    "ACTIONS",
+    "SideBySide",
+    "examples",
+    "house_rules",
+    "named_tables",
+    "seats_for",
+    "shuffled",
+    "whole_deck",
+    "with_rest",
+]
 
 ACTIONS = (STAND, EXCHANGE)
 """The oracle's names of the engine's actions 0 and 1."""
@@ -29,6 +39,14 @@ def examples(num_compiled: int, num_plain: int) -> settings:
 def whole_deck(rules: Rules) -> list[str]:
     """Every card of `rules`, high to low."""
     return [rank for rank, copies in rules.deck.items() for _ in range(copies)]
+
+
+def with_rest(rules: Rules, top: Sequence[str]) -> list[str]:
+    """The whole deck with the cards `top` first."""
+    rest = whole_deck(rules)
+    for rank in top:
+        rest.remove(rank)
+    return [*top, *rest]
 
 
 def shuffled(rules: Rules, chooser: random.Random, bias: float = 0.0) -> list[str]:
@@ -57,12 +75,13 @@ class SideBySide:
         self.story = [f"{num_seats} seats, dealer {dealer}, lives {self.oracle.lives}"]
 
     def deal(self, deck: Sequence[str]) -> None:
-        """Deal on both: `deck`, or from the rest of the last one if the cards are not shuffled now."""
+        """Deal on both: `deck` and what it leaves out, or from the rest of the last one if there is no shuffle now."""
         assert self.table.wants_deck == self.oracle.wants_deck(), "\n".join([*self.story, "shuffle or go on?"])
         if self.oracle.wants_deck():
+            deck = with_rest(self.oracle.rules, deck)
             self.story.append(f"deal {' '.join(deck)}")
-            self.oracle.deal(list(deck))
-            self.table.deal(list(deck))
+            self.oracle.deal(deck)
+            self.table.deal(deck)
         else:
             self.story.append("deal from the rest")
             self.oracle.deal(None)

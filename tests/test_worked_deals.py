@@ -7,22 +7,13 @@ import pytest
 
 from gnav_env._yaml import read_yaml
 from gnav_env.effects import Special
-from gnav_env.rules import Rules
 from gnav_env.variants import VARIANTS
-from matches import SideBySide, whole_deck
+from matches import SideBySide
 
 pytestmark = pytest.mark.pure
 
 DEALS: list[dict[str, Any]] = read_yaml(Path(__file__).parent / "data" / "worked_deals.yaml")["deals"]
 LETTERS = {"X": "EXCHANGE", "S": "STAND"}
-
-
-def _deck(rules: Rules, top: list[str]) -> list[str]:
-    """The whole deck with the cards `top` first."""
-    rest = whole_deck(rules)
-    for rank in top:
-        rest.remove(rank)
-    return top + rest
 
 
 def _by_seat(order: list[int], values: list[Any]) -> list[Any]:
@@ -47,7 +38,7 @@ def test_the_worked_deals_come_out_as_worked(deal: dict[str, Any]) -> None:
     step = 1 if rules.direction == "clockwise" else -1
     order = [(num_seats - 1 + step * turn) % num_seats for turn in range(1, num_seats + 1)]
     match = SideBySide(rules, num_seats, dealer=num_seats - 1, lives=_by_seat(order, before))
-    match.deal(_deck(rules, [*_by_seat(order, deal["hands"]), *deal["stock"]]))
+    match.deal([*_by_seat(order, deal["hands"]), *deal["stock"]])
     _play(match, order, deal["play"])
     gained = deal.get("gained", [0] * num_seats)
     for view in (match.oracle_view(), match.engine_view()):
@@ -63,11 +54,11 @@ def test_the_worked_deals_come_out_as_worked(deal: dict[str, Any]) -> None:
 def test_the_last_two_who_fell_together_play_on_for_the_match() -> None:
     rules = VARIANTS["pagat"]
     match = SideBySide(rules, 2, dealer=1, lives=[1, 1])
-    match.deal(_deck(rules, ["5", "5", "9"]))
+    match.deal(["5", "5", "9"])
     _play(match, [0, 1], "SS")
     assert not match.table.is_over
     assert match.table.places == [0, 0]
-    match.deal(_deck(rules, ["4", "8", "9"]))
+    match.deal(["4", "8", "9"])
     assert match.table.dealer == 0
     _play(match, [1, 0], "SX")
     assert match.table.hands == ["9", "8"]
@@ -80,15 +71,15 @@ def test_the_last_two_who_fell_together_play_on_for_the_match() -> None:
 def test_the_holders_of_both_fools_miss_one_deal_and_come_back() -> None:
     rules = VARIANTS["pagat"]
     match = SideBySide(rules, 4, dealer=3)
-    match.deal(_deck(rules, ["fool", "10", "fool", "1", "pot"]))
+    match.deal(["fool", "10", "fool", "1", "pot"])
     assert match.table.knocks == [0, 2]
     _play(match, [0, 1, 2, 3], "XSXS")
-    match.deal(_deck(rules, ["5", "6", "7", "8"]))
+    match.deal(["5", "6", "7", "8"])
     assert match.table.hands == ["5", None, "7", None]
     assert match.table.dealer == 0
     _play(match, [2, 0], "SS")
     assert match.table.losers == [0]
-    match.deal(_deck(rules, ["5", "6", "7", "8"]))
+    match.deal(["5", "6", "7", "8"])
     assert match.table.dealer == 1
     assert match.table.hands == ["5", "6", "7", "8"]
     _play(match, [2, 3, 0, 1], "SSSS")
@@ -98,7 +89,7 @@ def test_the_holders_of_both_fools_miss_one_deal_and_come_back() -> None:
 def test_nobody_has_to_sit_out_when_the_match_is_over() -> None:
     rules = VARIANTS["pagat"]
     match = SideBySide(rules, 3, dealer=2, lives=[1, 1, 2])
-    match.deal(_deck(rules, ["fool", "fool", "2", "9"]))
+    match.deal(["fool", "fool", "2", "9"])
     _play(match, [0, 1, 2], "SSS")
     assert match.table.is_over
     assert match.table.places == [2, 2, 1]
@@ -109,7 +100,7 @@ def test_all_who_fell_together_play_the_play_off_even_one_who_should_sit_out() -
     fool = Special(rank="fool", count=1, others="lowest", sit_out=True)
     rules = VARIANTS["pagat"].replace(name="house", specials=(fool,))
     match = SideBySide(rules, 3, dealer=2, lives=[1, 1, 1])
-    match.deal(_deck(rules, ["fool", "2", "2", "9"]))
+    match.deal(["fool", "2", "2", "9"])
     _play(match, [0, 1, 2], "SSS")
     assert match.table.lives == [1, 1, 1]
     assert match.table.sit_out == []
@@ -118,7 +109,7 @@ def test_all_who_fell_together_play_the_play_off_even_one_who_should_sit_out() -
 def test_a_player_still_knows_after_an_undo_what_he_saw_before() -> None:
     rules = VARIANTS["silent"]
     match = SideBySide(rules, 4, dealer=3)
-    match.deal(_deck(rules, ["2", "9", "3", "cat", "6"]))
+    match.deal(["2", "9", "3", "cat", "6"])
     for action in ("EXCHANGE", "STAND", "EXCHANGE"):
         match.act(action)
     assert match.table.hands == ["2", "9", "3", "cat"]
