@@ -50,7 +50,8 @@ def _report(t: Any, r: Any, o: Any, observation: Any) -> int:
         if o.balance[seat] != 0:
             changed = 1
     code = np.int64(o.seat) + 1 + _STAND * np.int64(o.action_mask[0]) + _EXCHANGE * np.int64(o.action_mask[1])
-    return code + _ENDED_DEAL * np.int64(o.ended_deal) + _CUT_OFF * np.int64(o.reached_limit) + _CHANGED * changed
+    code += _ENDED_DEAL * np.int64(o.ended_deal) + _CUT_OFF * np.int64(o.reached_limit) + _CHANGED * changed
+    return code  # pyright: ignore[reportReturnType]
 
 
 @kernel

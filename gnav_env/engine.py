@@ -405,7 +405,7 @@ def _fine(t: Any, r: Any, payer: int, holder: int, amount: int) -> None:
 
     A fine that goes to the holder of the card goes to the pool if that is no seat with lives; nobody pays himself.
     """
-    if payer in (NOBODY, holder) or t.phase == OVER:
+    if payer == NOBODY or t.phase == OVER or (payer == holder and r.fine_to == TO_HOLDER):
         return
     paid = min(amount, np.int64(t.seats[payer].lives))
     t.seats[payer].lives -= paid

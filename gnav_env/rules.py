@@ -22,7 +22,8 @@ from gnav_env.errors import RulesError
 
 __all__ = ["Rules"]
 
-_COSMETIC = ("name", "title", "source", "names", "numerals", "display", "container")
+COSMETIC = ("name", "title", "source", "names", "numerals", "display", "container")
+"""Options that are only for the eye."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +113,7 @@ class Rules:
     """What the cards come out of, for people."""
 
     def __post_init__(self) -> None:
-        if not self.name or not all(c.isalnum() or c in "_-" for c in self.name):
+        if not isinstance(self.name, str) or not self.name or not all(c.isalnum() or c in "_-" for c in self.name):
             raise RulesError(f"name must be letters, digits, _ and -, not {self.name!r}")
         self._check_deck()
         for name, choices in option_choices().items():
@@ -249,7 +250,7 @@ class Rules:
 
         Options that are as usual do not count, so that a new one leaves the hashes of old rulesets as they are.
         """
-        data = {key: value for key, value in self.to_dict(all_options=False).items() if key not in _COSMETIC}
+        data = {key: value for key, value in self.to_dict(all_options=False).items() if key not in COSMETIC}
         data["deck"] = list(self.deck.items())
         text = json.dumps(data, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -167,8 +167,8 @@ class Oracle:
     def _row_of_the_rest(self, playing: list[int]) -> tuple[list[Card], int]:
         """All cards in a row, the rest of the stock first, and where the rest ends.
 
-        A seat that does not play gets a card too, which nobody sees: the last of the row, a spent one if there is
-        one, so that the rest is not used up for it.
+        A seat that does not play gets a card too, which nobody sees: the last of the row. That is a spent one, since
+        each deal uses at least as many cards as there are seats.
         """
         row, end = self.stock + self.spent + self.used, len(self.stock)
         for card in row:
@@ -176,7 +176,8 @@ class Oracle:
         for seat in self.seats:
             if seat not in playing:
                 row.insert(seat, row.pop())
-                end = min(end + 1, len(row))
+                end += 1
+        assert end <= len(row)
         return row, end
 
     def _lay_out(self, row: list[Card], end: int, playing: list[int]) -> None:

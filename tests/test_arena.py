@@ -148,7 +148,7 @@ def test_the_rotations_of_a_block_play_the_same_cards_with_the_same_first_dealer
         assert len(set(same)) == 1
 
 
-@pytest.mark.parametrize("rules", ["pagat", "letters", "short"])
+@pytest.mark.parametrize("rules", ["pagat", "letters", "short", "kille", "campli", "lu_stu", "ranter", "vogelspiel"])
 def test_the_win_shares_of_a_match_sum_to_one_and_its_placements_average_one_half(rules):
     entries = run_tournament(ZOO, rules, 5, 30, seed=1).entries
     wins = (entries["place"] == 1) / entries["tied"]

@@ -11,7 +11,7 @@ import pytest
 from gnav_agents.cli import main
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("train", "tournament", "play", "replay", "agents", "observation")
+COMMANDS = ("train", "tournament", "play", "replay", "agents", "observation", "rules", "study")
 
 
 def gnav(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:

@@ -15,9 +15,9 @@ from gnav_env import VARIANTS, Effect, Rules, RulesError, Special, get_rules
 from gnav_env._yaml import parse_yaml, read_yaml
 from gnav_env.effects import TRADE
 from gnav_env.reading import rules_to_yaml
-from gnav_env.rules import option_choices
+from gnav_env.rules import COSMETIC, option_choices
 from gnav_env.schema import field_docs, rules_schema
-from gnav_env.sheet import COLUMNS, COSMETIC, Sheet, make_sheet, rules_diff, sheet_markdown
+from gnav_env.sheet import COLUMNS, Sheet, make_sheet, rules_diff, sheet_markdown
 from matches import examples, house_rules
 
 pytestmark = pytest.mark.pure

@@ -132,7 +132,7 @@ def play_and_watch(field: Field, steps: int) -> tuple[Decisions, list[tuple[byte
     return Decisions.join(told), seen, len(waiting)
 
 
-@pytest.mark.parametrize("rules", ["pagat", "tokens"])
+@pytest.mark.parametrize("rules", ["pagat", "tokens", "kille", "campli", "lu_stu", "ranter"])
 def test_each_decision_is_paid_what_its_seat_got_from_then_to_the_end_of_the_deal(rules: str) -> None:
     league = League(LeagueConfig(anchors=1, agents=("uniform",)), get_rules(rules), [6])
     league.add_snapshot(random_network(seed=1), 0)

@@ -1,20 +1,13 @@
 """`gnav play`: a person at the terminal against agents, or agents among themselves to watch."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gnav_agents.commands.options import CardNames, CardNamesOption
+
 __all__ = ["play"]
-
-
-class CardNames(StrEnum):
-    """Languages of the names of the cards."""
-
-    OWN = "own"
-    ENGLISH = "english"
-    NORWEGIAN = "norwegian"
 
 
 def play(
@@ -39,9 +32,7 @@ def play(
     ] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Nobody plays: agents in all seats, cards face up.")] = False,
     record: Annotated[Path | None, typer.Option(help="File for the match as text, for `gnav replay`.")] = None,
-    language: Annotated[
-        CardNames, typer.Option(help="Names of the cards; own: those of the game's tradition.")
-    ] = CardNames.OWN,
+    language: CardNamesOption = CardNames.OWN,
 ) -> None:
     """Play a match in the terminal.
 

@@ -138,11 +138,12 @@ def _play(tables: Tables, seating: NDArray[np.int64], agents: Sequence[Agent], r
         for number in np.unique(acting):
             at = live[acting == number]
             actions[at] = agents[number].act(tables.observation[at], tables.action_mask[at], rng)
+        is_playing = tables.records["seats"]["hand"][:, :num_seats] >= 0
         tables.step(actions)
         ended = tables.ended_deal[:, None]
         for i, side in enumerate(sides):
             lives[i] -= (tables.balance * (ended & side)).sum()
-            deals[i] += (ended & side & (place == 0)).sum()
+            deals[i] += (ended & side & is_playing).sum()
         place = np.where(ended, tables.place, place)
     place = np.maximum(place, 1)  # who is in a match that was cut off shares the first place
 

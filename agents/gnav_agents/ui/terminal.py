@@ -115,7 +115,7 @@ class Terminal:
             word = self.ask(_PROMPT)
             if word == "?":
                 self._console.print(explain_cards(table.rules, self._language))
-                self.say(*explain_rules(table.rules))
+                self.say(*explain_rules(table.rules, self._language))
             elif word not in _WORDS:
                 self.say("Please type s (STAND), x (EXCHANGE), ? or q.")
             elif _WORDS[word] not in table.legal_actions():
