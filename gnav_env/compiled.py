@@ -20,6 +20,9 @@ all the same; its card is dead and the deal is played to its end."""
 PLAY_OFF, JOINT, CARRY_OVER, ALL_REENTER = 0, 1, 2, 3
 """What follows when the last seats fall together."""
 
+NOT_COMPARED = -1
+"""The height of a card that is out of the comparison."""
+
 RULES = np.dtype(
     (
         np.record,
@@ -43,9 +46,10 @@ RULES = np.dtype(
             ("when_exchanged", np.int8, (MAX_RANKS,)),  # the rank that it is from then on, mostly itself
             ("dealt_as", np.int8, (MAX_RANKS,)),  # the rank in the deck that it is, mostly itself
             ("immune", np.int8, (MAX_RANKS,)),
+            ("height", np.int8, (MAX_RANKS,)),  # as what it is compared, in half ranks, or NOT_COMPARED
             ("special", np.int8, (MAX_RANKS,)),  # 1 if the rank is not simply ranked at the showdown
             ("special_loses", np.int8, (MAX_RANKS, SPECIAL_ROWS)),  # by rank and number of holders - 1
-            ("special_height", np.int8, (MAX_RANKS, SPECIAL_ROWS)),  # as what it is compared, in half ranks
+            ("special_height", np.int8, (MAX_RANKS, SPECIAL_ROWS)),  # ... instead of `height`
             ("special_spares", np.int8, (MAX_RANKS, SPECIAL_ROWS)),  # 1: the others lose nothing
             ("special_bonus", np.int8, (MAX_RANKS, SPECIAL_ROWS)),  # lives that the holder wins
             ("special_sits_out", np.int8, (MAX_RANKS, SPECIAL_ROWS)),

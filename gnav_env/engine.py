@@ -139,8 +139,9 @@ def begin_deal(t: Any, r: Any) -> None:
                 t.seats[seat].knocked = 1
                 if r.knock_tells:
                     mark(t.face_up, seat)
-            t.antes[seat] += r.ante
-            t.stakes += r.ante
+            if r.ante:
+                t.antes[seat] += r.ante
+                t.stakes += r.ante
         t.seats[seat].sits_out = 0
     t.to_act = neighbour(t, np.int64(t.dealer), r.direction)
 
@@ -151,7 +152,9 @@ def _pass_deal_on(t: Any, r: Any) -> None:
     num_seats = np.int64(t.num_seats)
     dealer = np.int64(t.dealer)
     for _ in range(num_seats):
-        dealer = (dealer + num_seats + r.direction) % num_seats
+        dealer += r.direction
+        if dealer == num_seats or dealer < 0:
+            dealer -= r.direction * num_seats
         if t.seats[dealer].lives > 0 and t.seats[dealer].sits_out == 0:
             break
     t.dealer = dealer
@@ -296,18 +299,23 @@ def _exchange(t: Any, r: Any, challenger: int) -> None:
 @kernel
 def _swap(t: Any, r: Any, one: int, other: int) -> None:
     """The cards of two seats have changed hands; both seats know both faces, both cards are exchanged."""
-    position = np.int64(t.seats[one].hand)
-    t.seats[one].hand = t.seats[other].hand
-    t.seats[other].hand = position
-    for seat in (one, other):
-        position = np.int64(t.seats[seat].hand)
-        mark(t.seats[one].seen, position)
-        mark(t.seats[other].seen, position)
-        mark(t.exchanged, position)
-        rank = np.int64(t.deck[position])
-        if r.when_exchanged[rank] != rank:
-            t.deck[position] = r.when_exchanged[rank]
-            mark(t.face_up, position)
+    gives, takes = np.int64(t.seats[one].hand), np.int64(t.seats[other].hand)
+    t.seats[one].hand = takes
+    t.seats[other].hand = gives
+    mark(t.seats[one].seen, takes)
+    mark(t.seats[other].seen, gives)
+    _mark_exchanged(t, r, gives)
+    _mark_exchanged(t, r, takes)
+
+
+@kernel
+def _mark_exchanged(t: Any, r: Any, position: int) -> None:
+    """The card at `position` has changed hands, which may make another of it."""
+    mark(t.exchanged, position)
+    rank = np.int64(t.deck[position])
+    if r.when_exchanged[rank] != rank:
+        t.deck[position] = r.when_exchanged[rank]
+        mark(t.face_up, position)
 
 
 @kernel

@@ -323,10 +323,8 @@ def _write_seats(t: Any, r: Any, seat: int, own: int, seen_low: int, seen_high: 
         out[at + _KNOWN_RANK] = np.float32(rank * known) * r.per_step
         out[at + _KNOWN_IS_LOWER] = np.float32(lower)
         other += direction
-        if other == num_seats:
-            other = 0
-        elif other < 0:
-            other = num_seats - 1
+        if other == num_seats or other < 0:
+            other -= direction * num_seats
     out[np.uint64(NUM_GENERAL + NUM_PER_SEAT * to_dealer) + _DEALER] = 1
     out[_KNOWN_LOWER] = np.float32(lower_before)
     out[_KNOWN_LOWER + 1] = np.float32(lower_behind)

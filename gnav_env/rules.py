@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gnav_env._yaml import nearest
 from gnav_env.cards import Language, Numerals, display_name
-from gnav_env.compiled import MAX_CARDS, MAX_RANKS, MAX_SEATS, RULES
+from gnav_env.compiled import MAX_CARDS, MAX_RANKS, MAX_SEATS, NOT_COMPARED, RULES
 from gnav_env.effects import TRADE, Effect, Special, check_choice, check_range
 from gnav_env.errors import RulesError
 
@@ -306,20 +306,21 @@ class Rules:
             record.loss[number] = self.loss.get(rank, 1)
             record.matador[number] = rank in self.matadors
             record.immune[number] = rank in self.immune
+            record.height[number] = NOT_COMPARED if rank in self.immune else 2 * number
             if rank in self.when_exchanged:
                 other = self.rank_numbers[self.when_exchanged[rank]]
                 record.when_exchanged[number], record.dealt_as[other] = other, number
 
     def _compile_specials(self, record: Any) -> None:
-        record.special_height[:] = 2 * np.arange(MAX_RANKS)[:, np.newaxis]
+        record.special_height[:] = record.height[:, np.newaxis]
         for special in self.specials:
             number = self.rank_numbers[special.rank]
             record.special[number] = 1
             is_largest = special.count == max(s.count for s in self.specials if s.rank == special.rank)
             rows = slice(special.count - 1, None if is_largest else special.count)  # the largest means "or more"
             record.special_loses[number, rows] = special.holder == "lose"
-            if special.above:
-                record.special_height[number, rows] = 2 * self.rank_numbers[special.above] + 1
+            above = 2 * self.rank_numbers[special.above] + 1 if special.above else NOT_COMPARED
+            record.special_height[number, rows] = above
             record.special_spares[number, rows] = special.others == "none"
             record.special_bonus[number, rows] = special.bonus
             record.special_sits_out[number, rows] = special.sit_out and self.sit_out == "auto"

@@ -11,13 +11,21 @@ from typing import Any
 import numpy as np
 
 from gnav_env._jit import kernel
-from gnav_env.compiled import ALL_REENTER, CARRY_OVER, PLAY_OFF, TIED_FIRST, TIED_UNEQUAL, TIED_UNIQUE, TO_POOL
+from gnav_env.compiled import (
+    ALL_REENTER,
+    CARRY_OVER,
+    NOT_COMPARED,
+    PLAY_OFF,
+    TIED_FIRST,
+    TIED_UNEQUAL,
+    TIED_UNIQUE,
+    TO_POOL,
+)
 from gnav_env.effects import SPECIAL_ROWS
-from gnav_env.state import BETWEEN, NOBODY, OVER, hand_rank, is_live, mark, neighbour, num_left
+from gnav_env.state import BETWEEN, NOBODY, OVER, hand_rank, is_live, mark, neighbour
 
 __all__ = ["end_match", "showdown"]
 
-_NOT_COMPARED = -1
 _HIGHEST = 127
 
 
@@ -29,18 +37,20 @@ def showdown(t: Any, r: Any) -> None:
     lowest, others_lose, somebody_sits_out = _look_at_cards(t, r)
     if others_lose:
         _mark_lowest(t, r, lowest)
+    still_in, num_fallen = 0, 0
     for seat in range(np.int64(t.num_seats)):
-        _settle(t, r, seat)
+        if t.seats[seat].loser or t.seats[seat].bonus:
+            _settle(t, r, seat)
+        still_in += t.seats[seat].lives > 0
+        num_fallen += _falls(t, seat)
     if r.heals:
-        for seat in range(np.int64(t.num_seats)):
-            if t.seats[seat].hand >= 0 and t.seats[seat].lost == 0:
-                _give_back(t, r, seat)
-    still_in = num_left(t)
+        _heal(t, r)
     is_last_deal = r.num_deals > 0 and t.deals >= r.num_deals
     if still_in == 0 and r.all_out == ALL_REENTER and not is_last_deal:
         _reenter(t, r)
         return
-    still_in = _leave_or_play_off(t, r, still_in, is_last_deal)
+    if num_fallen > 0:
+        still_in = _leave_or_play_off(t, r, still_in, is_last_deal)
     is_over = still_in <= 1 or is_last_deal
     if somebody_sits_out:
         _check_sit_out(t, still_in, is_over)
@@ -60,7 +70,7 @@ def _look_at_cards(t: Any, r: Any) -> tuple[int, bool, bool]:
             continue
         mark(t.face_up, np.int64(t.seats[seat].hand))
         height = _height(t, r, seat)
-        if height != _NOT_COMPARED:
+        if height != NOT_COMPARED:
             lowest = min(lowest, height)
         rank = hand_rank(t, seat)
         if r.special[rank]:
@@ -78,15 +88,13 @@ def _look_at_cards(t: Any, r: Any) -> tuple[int, bool, bool]:
 
 @kernel
 def _height(t: Any, r: Any, seat: int) -> int:
-    """How high the card of `seat` stands, in half ranks; specials and immune cards may be out of the comparison."""
+    """How high the card of `seat` stands, in half ranks; `NOT_COMPARED` for specials that lose and immune cards."""
     rank = hand_rank(t, seat)
-    if r.immune[rank]:
-        return _NOT_COMPARED
-    if r.special[rank]:
+    if r.special[rank] and not r.immune[rank]:
         row = _special_row(t, r, rank)
         if row >= 0:
-            return _NOT_COMPARED if r.special_loses[rank, row] else np.int64(r.special_height[rank, row])
-    return 2 * rank
+            return np.int64(r.special_height[rank, row])
+    return np.int64(r.height[rank])
 
 
 @kernel
@@ -108,19 +116,25 @@ def _mark_lowest(t: Any, r: Any, lowest: int) -> None:
     for seat in range(np.int64(t.num_seats)):
         if is_live(t, r, seat):
             height = _height(t, r, seat)
-            num_compared += height != _NOT_COMPARED
-            num_tied += height == lowest
-    if r.ties == TIED_UNIQUE and num_tied > 1:
-        return
-    if r.ties == TIED_UNEQUAL and num_tied > 1 and num_tied == num_compared:
-        return
+            num_compared += height != NOT_COMPARED
+            if height == lowest:
+                num_tied += 1
+                t.seats[seat].loser = 1
+    if num_tied > 1 and (r.ties == TIED_FIRST or r.ties == TIED_UNIQUE):
+        _spare_tied(t, r, lowest, r.ties == TIED_FIRST)
+    elif num_tied > 1 and r.ties == TIED_UNEQUAL and num_tied == num_compared:
+        _spare_tied(t, r, lowest, False)
+
+
+@kernel
+def _spare_tied(t: Any, r: Any, lowest: int, first_loses: bool) -> None:
+    """Of those who hold a card of the height `lowest` none loses, or the first in the order of turns alone."""
     seat = np.int64(t.dealer)
     for _ in range(np.int64(t.num_seats)):
         seat = neighbour(t, seat, r.direction)
         if is_live(t, r, seat) and _height(t, r, seat) == lowest:
-            t.seats[seat].loser = 1
-            if r.ties == TIED_FIRST:
-                break
+            t.seats[seat].loser = first_loses
+            first_loses = False
         if seat == t.dealer:
             break
 
@@ -137,6 +151,20 @@ def _settle(t: Any, r: Any, seat: int) -> None:
     if t.seats[seat].lives == 0:
         t.seats[seat].bonus = 0
     t.seats[seat].lives += t.seats[seat].bonus
+
+
+@kernel
+def _falls(t: Any, seat: int) -> bool:
+    """True if `seat` has lost its last life in this deal and has no place yet."""
+    return t.seats[seat].lives == 0 and t.seats[seat].hand >= 0 and t.seats[seat].place == 0
+
+
+@kernel
+def _heal(t: Any, r: Any) -> None:
+    """The seats of the deal that paid nothing in it have full lives again."""
+    for seat in range(np.int64(t.num_seats)):
+        if t.seats[seat].hand >= 0 and t.seats[seat].lost == 0:
+            _give_back(t, r, seat)
 
 
 @kernel
@@ -162,7 +190,7 @@ def _leave_or_play_off(t: Any, r: Any, still_in: int, is_last_deal: bool) -> int
     goes_on = still_in == 0 and not is_last_deal and (r.all_out == PLAY_OFF or r.all_out == CARRY_OVER)
     num_revived = 0
     for seat in range(np.int64(t.num_seats)):
-        if t.seats[seat].hand >= 0 and t.seats[seat].lives == 0 and t.seats[seat].place == 0:
+        if _falls(t, seat):
             if goes_on:
                 t.seats[seat].lives = 1
                 t.seats[seat].sits_out = 0

@@ -145,10 +145,8 @@ def neighbour(t: Any, seat: int, step: int) -> int:
     num_seats = np.int64(t.num_seats)
     for _ in range(num_seats):
         seat += step
-        if seat == num_seats:
-            seat = 0
-        elif seat < 0:
-            seat = num_seats - 1
+        if seat == num_seats or seat < 0:
+            seat -= step * num_seats
         if t.seats[seat].hand >= 0:
             break
     return seat
