@@ -5,7 +5,7 @@
     >>> env.reset(seed=1)
     >>> observation, reward, termination, truncation, info = env.last()
     >>> observation["observation"].shape, observation["action_mask"]
-    ((118,), array([1, 1], dtype=int8))
+    ((146,), array([1, 1], dtype=int8))
 
 PettingZoo's wrappers for order, bounds and illegal actions cost more than all else together; their checks, with
 the same errors, are made here instead. The environment may be wrapped in them all the same.

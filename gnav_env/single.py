@@ -4,7 +4,7 @@
     >>> env = gymnasium.make("gnav/Gnav-v0", num_seats=4)
     >>> observation, info = env.reset(seed=1)
     >>> observation.shape, info["action_mask"]
-    ((118,), array([1, 1], dtype=int8))
+    ((146,), array([1, 1], dtype=int8))
 
 Opponents are functions or agents passed in, see `gnav_env.learner.Opponent`.
 """

@@ -2,7 +2,7 @@
 
     >>> tables = Tables("pagat", num_seats=6, num_tables=4, seed=1)
     >>> tables.observation.shape, tables.action_mask.shape, tables.seat.shape
-    ((4, 150), (4, 2), (4,))
+    ((4, 178), (4, 2), (4,))
     >>> tables.step(np.zeros(4, np.int64))
 
 Tables with one learning seat each stand in learner.py, and above it the environments of Gymnasium (single.py) and SB3

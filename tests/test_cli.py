@@ -94,7 +94,7 @@ TYPO = (ROOT / "configs" / "train" / "quickstart.yaml").read_text(encoding="utf-
         (("train", "typo.yaml"), "did you mean 'seats'"),
         (("train", "quickstart.yaml", "--set", "ppo.epoch=3"), "epochs"),
         (("train", "quickstart.yaml", "--set", "seats=99"), "99"),
-        (("observation", "--seats", "1"), "seats must be 2 to 40"),
+        (("observation", "--seats", "1"), "seats must be 2 to 51"),
     ],
 )
 def test_bad_input_is_a_sentence_and_exit_code_2(
