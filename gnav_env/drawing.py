@@ -198,7 +198,7 @@ def _draw_pool(canvas: Canvas, table: Table, at: Point) -> None:
     canvas.disc((x, y), 33, "#184a3d", _GOLD, 2)
     canvas.disc((x, y), 26, "", "#3d8f78", 1.2)
     canvas.text((x, y), str(table.pool), 22, _GOLD)
-    canvas.text((x, y + 48), "pool", 15, _FAINT)
+    canvas.text((x, y + 48), f"pool, stakes {table.stakes}" if table.stakes else "pool", 15, _FAINT)
 
 
 @dataclass(frozen=True, kw_only=True)

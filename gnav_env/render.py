@@ -136,6 +136,8 @@ def _face(table: Table, view: SeatView) -> str:
 
 def _about_deal(table: Table) -> str:
     said = [f"deal {table.deals}", f"pool {table.pool}", f"stock {num_stock(table)}"]
+    if table.stakes:
+        said.insert(2, f"stakes {table.stakes}")
     if table.to_act is not None:
         said.append(f"seat {table.to_act} to act")
     return ", ".join([*said, *(["the match is over"] if table.is_over else [])])

@@ -7,7 +7,7 @@ import pytest
 
 from gnav_env import EXCHANGE, STAND, VARIANTS, Effect, GnavError, Special, Table, Tables
 from gnav_env.observation import piece
-from matches import SideBySide, seats_for, whole_deck
+from matches import SideBySide, seats_for, whole_deck, with_rest
 
 pytestmark = pytest.mark.pure
 
@@ -263,6 +263,24 @@ def test_a_seat_remembers_only_the_faces_that_it_saw() -> None:
     table.deal()
     assert [table.remembered(seat).get("2", 0) for seat in range(4)] == [1, 0, 0, 0]
     assert table.remembered(3) == {"dragon": 1, "5": 1, "9": 1}
+
+
+def test_what_nobody_saw_of_an_earlier_deal_changes_nobodys_observation() -> None:
+    """The card of a seat that fell changes places with one far down the stock: only that seat can tell."""
+    rules = PAGAT.replace(name="house", reshuffle="on_exhaustion", specials=())
+    views = []
+    for fallen in ("2", "0"):
+        deck = [fallen, "dragon", "5", "9"]
+        rest = [rank for rank in with_rest(rules, deck) if rank not in ("2", "0")][4:]
+        table = Table(rules, 4, first_dealer=3, lives=[1, 3, 3, 3])
+        table.deal([*deck, *rest])  # the other low cards come last, in any order
+        table.act(EXCHANGE)
+        all_stand(table)
+        assert table.lives[0] == 0
+        table.deal()
+        views.append([table.observe(seat)[0].tobytes() for seat in range(4)])
+    assert views[0][1:] == views[1][1:]
+    assert views[0][0] != views[1][0]
 
 
 def test_a_special_above_another_rank_beats_it_and_no_higher_one() -> None:

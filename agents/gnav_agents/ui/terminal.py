@@ -85,7 +85,8 @@ class Terminal:
     def show(self, table: Table, *, open_cards: bool = False) -> None:
         """Draw the table as the observer sees it, or with all cards face up."""
         columns = ("", "seat", "agent", "lives", "card", "")
-        caption = f"deal {table.deals}, pool {table.pool}, stock {num_stock(table)}"
+        stakes = f", stakes {table.stakes}" if table.stakes else ""
+        caption = f"deal {table.deals}, pool {table.pool}{stakes}, stock {num_stock(table)}"
         grid = Grid(*columns, caption=caption, caption_justify="left", show_edge=False, pad_edge=False, box=None)
         for view in view_seats(table, None if open_cards else self._observer, self._language):
             is_me = view.seat == self._observer
