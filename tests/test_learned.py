@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gnav_agents import learned
+from gnav_agents import files
 from gnav_agents.agent import Policy
 from gnav_agents.learned import LearnedAgent, Network, fit, load_agent, save_agent
 from gnav_agents.registry import make_agent
@@ -218,7 +218,7 @@ def test_a_full_disk_leaves_the_agent_that_was_there(folder: Path, monkeypatch: 
     def fsync(file: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(learned.os, "fsync", fsync)
+    monkeypatch.setattr(files.os, "fsync", fsync)
     with pytest.raises(GnavError, match="No space left on device"):
         save_agent(folder, make_network(seed=1), META)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

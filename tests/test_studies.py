@@ -16,6 +16,7 @@ from gnav_agents.commands.study import study
 from gnav_agents.counting import opponent_level
 from gnav_agents.studies import report, tips
 from gnav_agents.studies.cells import make_grid, parse_seats
+from gnav_agents.studies.claims import CLAIMS, Figure, find, judge_length, verdict_of_lengths
 from gnav_agents.studies.deals import sample_challenges, sample_choices, sample_losses
 from gnav_agents.studies.figures import (
     Estimate,
@@ -28,7 +29,7 @@ from gnav_agents.studies.figures import (
     verdict_of,
 )
 from gnav_agents.studies.length import QUANTILES, Lengths, length_row, play_lengths, study_length
-from gnav_agents.studies.tips import CLAIMS, Figure, SelfConsistent, find, judge_length, study_tips, verdict_of_lengths
+from gnav_agents.studies.tips import SelfConsistent, study_tips
 from gnav_agents.threshold import Threshold
 from gnav_env.errors import GnavError
 from gnav_env.observation import piece
@@ -445,9 +446,10 @@ def test_without_matplotlib_there_is_no_picture(tmp_path, monkeypatch):
 
 
 def test_progress_adds_up():
-    grid = make_grid("pagat", "3,4")
+    grid = make_grid("pagat,le_her", "3,4")
     heard = []
-    study_tips(grid, 2, 2, 0, progress=heard.append)
+    _, findings = study_tips(grid, 2, 2, 0, progress=heard.append)
+    assert {finding.rules for finding in findings} == {"pagat"}  # le_her has no table here, and a note
     assert sum(heard) == tips.num_steps(grid)
     told = count()
     study_length(grid, ["stand"], 5, 0, progress=lambda name, num: [next(told) for _ in range(num)])

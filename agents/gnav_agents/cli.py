@@ -12,6 +12,8 @@ from gnav_agents.commands.agents import agents
 from gnav_agents.commands.observation import observation
 from gnav_agents.commands.play import play
 from gnav_agents.commands.replay import replay
+from gnav_agents.commands.rules import rules
+from gnav_agents.commands.study import study
 from gnav_agents.commands.tournament import tournament
 from gnav_agents.commands.train import train
 
@@ -27,6 +29,8 @@ app = typer.Typer(
 )
 for command in (train, tournament, play, replay, agents, observation):
     app.command()(command)
+app.add_typer(rules, name="rules")
+app.add_typer(study, name="study")
 
 
 def main() -> None:

@@ -176,9 +176,9 @@ def sample_all(tables: Any, rules: Any, num_seats: int, level: int, seed: int, o
             break
         key = random_key(seed, number)
         chooser = below(random_key(key, num_seats), num_seats)
-        shuffle(t.deck, r, key, 0, num_needed)
         found = 0
         for action in range(NUM_ACTIONS):
+            shuffle(t.deck, r, key, 0, num_needed)  # anew: a card that changes hands may become another
             begin_match(t, r, num_seats, num_seats - 1)
             begin_deal(t, r)
             for _ in range(num_seats):
@@ -206,7 +206,7 @@ def _balance(t: Any, seat: int) -> float:
     """Lives that `seat` has won and lost in this deal, less the average of the others'."""
     own, all_seats = 0, 0
     for other in range(np.int64(t.num_seats)):
-        balance = np.int64(t.seats[other].gained) - np.int64(t.seats[other].lost)
+        balance = np.int64(t.seats[other].gained) + t.seats[other].bonus - np.int64(t.seats[other].lost)
         all_seats += balance
         if other == seat:
             own = balance

@@ -7,7 +7,6 @@ in the update.
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_agents.agent import Actions, Masks, Observations, Policy
+from gnav_agents.files import write_files
 from gnav_env._jit import kernel
 from gnav_env.errors import GnavError
 from gnav_env.observation import OBSERVATION_VERSION, num_seats_of, piece
@@ -24,7 +24,7 @@ from gnav_env.rules import Rules
 from gnav_env.state import NUM_ACTIONS
 from gnav_env.variants import get_rules
 
-__all__ = ["LearnedAgent", "Network", "fit", "load_agent", "read_meta", "save_agent", "write_files"]
+__all__ = ["LearnedAgent", "Network", "fit", "load_agent", "read_meta", "save_agent"]
 
 FORMAT = 1
 """Rises when `agent.json` or the names of the tensors change."""
@@ -229,26 +229,3 @@ def _read_network(path: Path, digest: str) -> Network:
         return Network.from_tensors(load(content))
     except (SafetensorError, GnavError) as error:
         raise GnavError(f"{path}: holds no network: {error}") from None
-
-
-def write_files(folder: str | Path, contents: Mapping[str, bytes]) -> None:
-    """The files `contents` are in `folder`, all of them or, with a `GnavError`, none.
-
-    Everything is written beside its place before anything is moved there.
-    """
-    folder = Path(folder)
-    waiting = {name: folder / f".{name}.new" for name in contents}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            with waiting[name].open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-        for name, path in waiting.items():
-            path.replace(folder / name)
-    except OSError as error:
-        for path in waiting.values():
-            if path.exists():
-                path.unlink()
-        raise GnavError(f"{folder}: cannot be written to: {error.strerror or error}") from None

@@ -5,11 +5,9 @@ the same bytes. Each is written beside its place and then moved there: a file is
 """
 
 import csv
-import importlib.metadata
 import io
 import json
 import os
-import platform
 import shlex
 import tempfile
 from collections.abc import Generator
@@ -27,9 +25,9 @@ from gnav_agents.arena.schedule import blocks_per_unit, rotation_shifts
 from gnav_agents.arena.setup import Setup
 from gnav_agents.arena.statistics import DEFINITIONS, Estimate, Row
 from gnav_agents.arena.tournament import Result
+from gnav_agents.files import csv_text, json_text, rounded, versions
 from gnav_env.errors import GnavError
 from gnav_env.notation import record_match
-from gnav_env.observation import OBSERVATION_VERSION
 
 __all__ = [
     "command_line",
@@ -45,7 +43,6 @@ SCHEMA = 1
 """Rises when the meaning or the names of what stands in the files change."""
 
 SUMMARY = "summary.json"
-_DIGITS = 6
 
 
 def command_line(setup: Setup, rules: str) -> str:
@@ -81,9 +78,9 @@ def prepare_folder(folder: Path, setup: Setup, rules: str, *, overwrite: bool = 
 def write_report(result: Result, folder: Path, rules: str) -> list[Path]:
     """`folder` has leaderboard.csv, entries.csv and summary.json of `result`. Returns their paths."""
     files = {
-        "leaderboard.csv": _csv_text(result.table()),
+        "leaderboard.csv": csv_text(result.table()),
         "entries.csv": _entries_text(result),
-        SUMMARY: json.dumps(_summary(result, rules), indent=2, ensure_ascii=False) + "\n",
+        SUMMARY: json_text(_summary(result, rules)),
     }
     return [_write(folder / name, text.encode()) for name, text in files.items()]
 
@@ -208,35 +205,10 @@ def _summary(result: Result, rules: str) -> dict[str, Any]:
         "num_cut_matches": int(result.entries["cut"][:, 0].sum()),
         "num_decisions": result.num_decisions,
         "blocks_per_unit": blocks_per_unit(setup.num_seats),
-        "versions": _versions(),
+        "versions": versions(),
         "definitions": DEFINITIONS,
-        "rows": [{name: _plain(value) for name, value in row.items()} for row in result.table()],
+        "rows": [rounded(row) for row in result.table()],
     }
-
-
-def _versions() -> dict[str, str]:
-    versions = {"observation": str(OBSERVATION_VERSION), "python": platform.python_version()}
-    for package in ("gnav", "numba", "numpy", "scipy"):
-        try:
-            versions[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            versions[package] = "not installed"
-    return versions
-
-
-def _plain(value: Any) -> Any:
-    """`value` for JSON and CSV: floats rounded, None for NaN."""
-    if not isinstance(value, float):
-        return value
-    return None if np.isnan(value) else round(value, _DIGITS)
-
-
-def _csv_text(rows: list[dict[str, Any]]) -> str:
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _plain(value) for name, value in row.items()} for row in rows)
-    return stream.getvalue()
 
 
 def _entries_text(result: Result) -> str:

@@ -123,7 +123,7 @@ def choices_all(
                 act(t, r, choice)
             if action == STAND:
                 turn = t.seats[chooser].turn
-                status[number, 1] = turn == STOOD or turn == NOT_ACTED
+                status[number, 1] = turn in (STOOD, NOT_ACTED)
             lost[number, action] = t.seats[chooser].lost
             balance[number, action] = _balance(t, chooser)
 

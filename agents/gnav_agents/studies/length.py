@@ -25,7 +25,17 @@ from gnav_env.rules import Rules
 from gnav_env.variants import get_rules
 from gnav_env.vector import Tables
 
-__all__ = ["DEFINITIONS", "QUANTILES", "Lengths", "length_row", "play_lengths", "quantile", "study_length"]
+__all__ = [
+    "BATCH",
+    "DEFINITIONS",
+    "QUANTILES",
+    "Lengths",
+    "length_row",
+    "play_lengths",
+    "play_out",
+    "quantile",
+    "study_length",
+]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 BATCH = 1000
@@ -140,22 +150,34 @@ def play_lengths(
     for first in range(0, num_matches, batch):
         matches = np.arange(first, min(num_matches, first + batch))
         tables = Tables(rules, num_seats, len(matches), seed=seed, restart=False)
-        tables.reset(matches=matches)
-        while (waiting := np.flatnonzero(tables.seat >= 0)).size:
-            actions = np.zeros(len(matches), np.int64)
-            agent_at = tables.seat[waiting] % len(seated)
-            for number, (name, agent) in enumerate(seated):
-                rows = waiting[agent_at == number]
-                if rows.size:
-                    luck = (seed, matches[rows], decisions[matches[rows]])
-                    actions[rows] = _choose(name, agent, tables.observation[rows], tables.action_mask[rows], *luck)
-            decisions[matches[waiting]] += 1
-            tables.step(actions)
-            is_cut[matches] |= tables.reached_limit
-            if progress is not None:
-                progress(int(np.count_nonzero(tables.seat[waiting] < 0)))
+        decisions[matches], is_cut[matches] = play_out(tables, matches, seated, progress)
         deals[matches] = tables.records["deals"]
     return Lengths(deals=deals, decisions=decisions, is_cut=is_cut)
+
+
+def play_out(
+    tables: Tables,
+    matches: NDArray[np.int64],
+    seated: Sequence[tuple[str, Agent]],
+    progress: Callable[[int], None] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The `tables` have played `matches` [B] to their ends: choices in each [B], and which were cut off [B]."""
+    tables.reset(matches=matches)
+    decisions, is_cut = np.zeros(len(matches), np.int64), np.zeros(len(matches), np.bool_)
+    while (waiting := np.flatnonzero(tables.seat >= 0)).size:
+        actions = np.zeros(len(matches), np.int64)
+        agent_at = tables.seat[waiting] % len(seated)
+        for number, (name, agent) in enumerate(seated):
+            rows = waiting[agent_at == number]
+            if rows.size:
+                luck = (tables.seed, matches[rows], decisions[rows])
+                actions[rows] = _choose(name, agent, tables.observation[rows], tables.action_mask[rows], *luck)
+        decisions[waiting] += 1
+        tables.step(actions)
+        is_cut |= tables.reached_limit
+        if progress is not None:
+            progress(int(np.count_nonzero(tables.seat[waiting] < 0)))
+    return decisions, is_cut
 
 
 def _seated(agents: Sequence[str | Agent], rules: Rules, num_seats: int) -> list[tuple[str, Agent]]:

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gnav_agents.learned import Network, write_files
+from gnav_agents.files import write_files
+from gnav_agents.learned import Network
 from gnav_agents.training.collect import Decisions
 from gnav_agents.training.league import League
 from gnav_agents.training.ppo import SelfPlayPPO

@@ -6,7 +6,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from gnav_agents.learned import read_meta, write_files
+from gnav_agents.files import write_files
+from gnav_agents.learned import read_meta
 from gnav_agents.training.config import TrainConfig
 from gnav_env.rules import Rules
 

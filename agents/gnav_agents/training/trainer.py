@@ -18,7 +18,8 @@ import torch
 from stable_baselines3.common.logger import KVWriter, Logger, TensorBoardOutputFormat
 from torch.utils.tensorboard.writer import SummaryWriter
 
-from gnav_agents.learned import LearnedAgent, save_agent, write_files
+from gnav_agents.files import write_files
+from gnav_agents.learned import LearnedAgent, save_agent
 from gnav_agents.training.checkpoint import latest_checkpoint, restore_checkpoint, save_checkpoint
 from gnav_agents.training.collect import Field
 from gnav_agents.training.config import TrainConfig, read_config, to_yaml
