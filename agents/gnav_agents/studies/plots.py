@@ -20,6 +20,7 @@ def length_picture(rows: Sequence[Mapping[str, Any]]) -> bytes | None:
     """
     try:
         from matplotlib.figure import Figure as Canvas
+        from matplotlib.ticker import MaxNLocator
     except ImportError:
         return None
     names = list(dict.fromkeys(row["rules"] for row in rows))
@@ -40,6 +41,8 @@ def length_picture(rows: Sequence[Mapping[str, Any]]) -> bytes | None:
         panel.plot([row["seats"] for row in cut], [row["q50"] for row in cut], "x", color="tab:red")
         panel.set_ylim(bottom=0)
         panel.set_title(name, fontsize=9)
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True))
         panel.tick_params(labelsize=7)
         panel.spines[["top", "right"]].set_visible(False)
     canvas.supxlabel("seats", fontsize=9)
@@ -91,5 +94,5 @@ def _png(canvas: Any) -> bytes:
     drawn, picture = io.BytesIO(), io.BytesIO()
     canvas.savefig(drawn, format="png", dpi=90, metadata={"Software": None})
     with Image.open(drawn) as image:
-        image.convert("RGB").quantize(128).save(picture, format="png", optimize=True)
+        image.convert("RGB").quantize(256).save(picture, format="png", optimize=True)
     return picture.getvalue()
