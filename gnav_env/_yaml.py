@@ -44,7 +44,8 @@ def parse_yaml(text: str, *, where: str) -> Any:
     except YAMLError as error:
         raise YamlError(f"{where}: this is not YAML: {error}") from None
     if not isinstance(data, dict):
-        raise YamlError(f"{where}:1: a mapping was expected (`key: value` lines), not {type(data).__name__}")
+        what = "a list" if isinstance(data, list) else "nothing" if data is None else f"{data!r}"
+        raise YamlError(f"{where}:1: a mapping was expected (`key: value` lines), not {what}")
     return data
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gnav_env.state import TURNS
 from gnav_env.table import Table
-from gnav_env.words import SeatView, lives_in_words, num_stock, view_seats
+from gnav_env.views import SeatView, lives_in_words, num_stock, view_seats
 
 __all__ = ["Canvas", "Point", "draw", "font", "picture_size"]
 
@@ -82,7 +82,7 @@ def _draw_seat(canvas: Canvas, table: Table, view: SeatView, at: Point, scale: f
     x, y = at
     width = _BLOCK[0] * scale
     top, bottom = y - _BLOCK[1] * scale / 2, y + _BLOCK[1] * scale / 2
-    is_out = view.place > 0 and view.lives == 0
+    is_out = view.lives == 0
     colour = _GOLD if view.is_to_act else _FAINT if is_out else _PALE
     name = f"seat {view.seat}"
     size = _fit(name, 17 * scale, width * 0.62)

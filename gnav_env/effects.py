@@ -76,8 +76,6 @@ class Effect:
         >>> Effect.from_atoms(["refuse", "pay origin 1"]).payer
         'origin'
         """
-        if atoms == "take":
-            atoms = []
         if not isinstance(atoms, (list, tuple)):
             raise RulesError(f"an effect is a list of atoms like [refuse, pay 1], not {atoms!r}")
         values: dict[str, Any] = {}
@@ -123,7 +121,7 @@ def _read_atom(atom: str) -> dict[str, Any]:
     word, *arguments = atom.split()
     if word in ("redirect", "refuse", "stop", "bargain") and not arguments:
         return {word: True}
-    if word == "pay" and arguments and arguments[-1].isdecimal():
+    if word == "pay" and arguments and arguments[-1].isdecimal() and atom.isascii():
         if arguments[:-1] in ([], ["challenger"]):
             return {"pay": int(arguments[-1])}
         if arguments[:-1] == ["origin"]:

@@ -48,10 +48,11 @@ class LearnerTables:
     """B tables that always wait for their learner; what the opponents do in between is played at once.
 
     An episode ends when the learner falls or the match (or `episode="deal"`: the deal) ends; the table then goes on
-    with its next match, and `final_observation` holds the last view of the old one.
+    with its next match, and `final_observation` holds the last view of the old one. A match (or deal) that ends before
+    the learner has had a choice is no episode and is passed over.
 
     Args:
-        opponents: one function or agent for all other seats, or S - 1 of them, clockwise from the learner.
+        opponents: one function or agent for all other seats, or S - 1 of them in the order of seats after the learner.
         seat: the learner's seat; None: match number modulo S, so that it sits everywhere in turn.
         reward: `lives`, `placement` or `win`, as in `gnav_env.aec.GnavEnv`.
         rules, num_seats, num_tables, seed, episode, max_deals: as in `Tables`.
@@ -113,6 +114,7 @@ class LearnerTables:
         self.rewards = np.zeros(self.num_tables, np.float32)
         self._balance = np.zeros(self.num_tables, np.int64)
         self._is_done = np.zeros(self.num_tables, np.bool_)
+        self._has_ended = np.zeros(self.num_tables, np.bool_)
         self._sit(np.arange(self.num_tables))
         self._play_opponents()
 
@@ -126,6 +128,7 @@ class LearnerTables:
         self.terminated = np.zeros(self.num_tables, np.bool_)
         self.truncated = np.zeros(self.num_tables, np.bool_)
         self._is_done = np.zeros(self.num_tables, np.bool_)
+        self._has_ended = np.zeros(self.num_tables, np.bool_)
         self._advance(np.asarray(actions), np.arange(self.num_tables))
         self._play_opponents()
 
@@ -154,7 +157,9 @@ class LearnerTables:
             finished = np.flatnonzero(self._is_done)
             if len(finished):
                 last_views = self.tables.observe(self.seat)
-                self.final_observation = np.where(self._is_done[:, None], last_views, self.final_observation)
+                is_last = self._is_done & ~self._has_ended
+                self.final_observation = np.where(is_last[:, None], last_views, self.final_observation)
+                self._has_ended |= self._is_done
                 self.tables.restart_rows(finished)
                 self._is_done[:] = False
                 self._sit(finished)
@@ -171,21 +176,25 @@ class LearnerTables:
             self._advance(actions, rows)
 
     def _advance(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        """The tables of `rows` have gone a step further; what it means to the learners is written down."""
+        """The tables of `rows` have gone a step further; what it means to the learners is written down.
+
+        Nothing is, once the episode of this step has ended: what precedes a learner's first choice is no part of one.
+        """
         self.tables.step(actions, rows)
         every = np.arange(self.num_tables)
         place = self.tables.place
         balance = self.tables.balance[every, self.seat].astype(np.int64)
         moved = np.zeros(self.num_tables, np.bool_)
         moved[rows] = True
+        counts = moved & ~self._has_ended
         has_place = place[every, self.seat] > 0
         cut_off = moved & self.tables.reached_limit
         if self.reward == "lives":
-            self.rewards[moved] += (balance - self._balance)[moved]
+            self.rewards[counts] += (balance - self._balance)[counts]
         else:
-            self.rewards[moved] += final_rewards(self.reward, place, self.seat)[moved]
+            self.rewards[counts] += final_rewards(self.reward, place, self.seat)[counts]
         self._balance = np.where(moved, np.where(self.tables.ended_deal, 0, balance), self._balance)
         ends_as_deal = cut_off & (self.tables.episode == "deal")
-        self.terminated |= moved & (has_place | ends_as_deal)
-        self.truncated |= cut_off & ~ends_as_deal & ~has_place
+        self.terminated |= counts & (has_place | ends_as_deal)
+        self.truncated |= counts & cut_off & ~ends_as_deal & ~has_place
         self._is_done |= moved & (has_place | cut_off)

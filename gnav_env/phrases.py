@@ -161,7 +161,7 @@ class Words:
             said.append(does if how_many == "one or more" else f"{how_many}: {does}")
         said += ["never loses"] if rank in self.rules.immune else []
         loss = self.rules.loss.get(rank, 1)
-        return said + ([f"a loser with it pays {life_count(loss)}"] if loss != 1 else [])
+        return said + ([f"a loser with it pays {life_count(loss) if loss else 'nothing'}"] if loss != 1 else [])
 
     def _how_many(self, special: Special) -> str:
         """The count of a special; the largest of its rank means `or more`, where there can be more."""

@@ -28,7 +28,7 @@ def rules_from_dict(data: Mapping[str, Any], named: Mapping[str, Rules], *, wher
     values: dict[str, Any] = {}
     base_name = data.get("based_on")
     if base_name is not None:
-        if base_name not in named:
+        if not isinstance(base_name, str) or base_name not in named:
             raise YamlError(
                 f"{_at(data, ['based_on'], where)}: unknown ruleset {base_name!r}"
                 f"{nearest(str(base_name), named)}; named rulesets are {', '.join(named)}"
@@ -50,7 +50,8 @@ def rules_from_dict(data: Mapping[str, Any], named: Mapping[str, Rules], *, wher
     try:
         return Rules(**values)
     except RulesError as error:
-        key = next((key for key in data if str(error).startswith(str(key))), None)
+        named_in_error = [key for key in data if str(error).startswith(str(key))]
+        key = max(named_in_error, key=lambda key: len(str(key)), default=None)  # names, and not name
         raise YamlError(f"{_at(data, [key] if key else [], where)}: {error}") from None
 
 
@@ -86,9 +87,10 @@ def _read_value(key: str, value: Any, base: Any) -> Any:
             raise RulesError(f"{key} must map ranks to values, not {value!r}")
         read = {str(rank): item for rank, item in value.items()}
         if key in ("effects", "from_stock"):
-            read = {rank: Effect.from_atoms(item) for rank, item in read.items()}
+            takes = key == "from_stock"
+            read = {rank: Effect.from_atoms([] if takes and item == "take" else item) for rank, item in read.items()}
         elif key in ("when_exchanged", "names"):
-            read = {rank: str(item) for rank, item in read.items()}
+            read = {rank: item if isinstance(item, (list, dict)) else str(item) for rank, item in read.items()}
         return read if key == "deck" else {**(base or {}), **read}
     if key in ("specials", "immune") and not isinstance(value, (list, tuple)):
         raise RulesError(f"{key} must be a list, not {value!r}")

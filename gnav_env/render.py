@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gnav_env.drawing import Point, draw, font, picture_size
 from gnav_env.errors import GnavError
 from gnav_env.table import Table
-from gnav_env.words import SeatView, lives_in_words, num_stock, view_seats
+from gnav_env.views import SeatView, lives_in_words, num_stock, view_seats
 
 __all__ = ["RENDER_MODES", "Renderer", "Window", "render_rgb", "render_svg", "render_text"]
 

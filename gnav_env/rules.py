@@ -125,7 +125,7 @@ class Rules:
         if not isinstance(self.matador_may_be_offered, bool):
             raise RulesError(f"matador_may_be_offered must be true or false, not {self.matador_may_be_offered!r}")
         if self.first_dealer != "random":
-            check_range("first_dealer (a seat, or random)", self.first_dealer, 0, MAX_SEATS - 1)
+            check_range("first_dealer (a seat, or random)", self.first_dealer, 0, max(0, self.seat_limit - 1))
         _ = self.num_deals
         if self.seat_limit < self.min_players:
             raise RulesError(
@@ -142,6 +142,12 @@ class Rules:
             check_range(f"deck: copies of {rank}", copies, int(rank not in self.when_exchanged.values()), MAX_CARDS)
         if self.num_cards > MAX_CARDS:
             raise RulesError(f"deck must have at most {MAX_CARDS} cards, not {self.num_cards}")
+        for name in ("title", "source"):
+            if not isinstance(getattr(self, name), str):
+                raise RulesError(f"{name} must be a text, not {getattr(self, name)!r}")
+        for rank, called in self.names.items():
+            if not isinstance(called, str) or not called.strip():
+                raise RulesError(f"names: what people call {rank} must be a word or more, not {called!r}")
         for name in ("effects", "from_stock", "when_exchanged", "loss", "immune", "names"):
             for rank in getattr(self, name):
                 self._check_rank(rank, name)
@@ -215,7 +221,7 @@ class Rules:
         if self.end == "last_survivor":
             return 0
         word, _, number = str(self.end).partition(":")
-        if word != "deals" or not number.isdigit() or not 1 <= int(number) <= 10_000:
+        if word != "deals" or not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= 10_000:
             raise RulesError(f"end must be last_survivor or deals:N with N 1 to 10000, not {self.end!r}")
         return int(number)
 
@@ -238,11 +244,19 @@ class Rules:
                 if self.min_players < self.seat_limit
                 else f"seats must be {self.min_players} for ruleset {self.name}, not {num_seats!r}"
             )
+        if self.first_dealer != "random" and num_seats <= int(self.first_dealer):
+            raise RulesError(
+                f"seats must be more than {self.first_dealer} for ruleset {self.name}, "
+                f"whose first_dealer is seat {self.first_dealer}, not {num_seats}"
+            )
         return int(num_seats)
 
     def max_deals(self, num_seats: int) -> int:
-        """Deals after which an environment truncates a match: four times the bound of a match without gains."""
-        return 4 * num_seats * self.lives
+        """Deals after which an environment truncates a match: four times the bound of a match without gains.
+
+        A match that ends after so many deals is not cut off before.
+        """
+        return max(4 * num_seats * self.lives, self.num_deals)
 
     @cached_property
     def hash(self) -> str:
@@ -285,7 +299,7 @@ class Rules:
         record.heals = self.strikes == "consecutive"
         record.spoken = self.speech == "spoken"
         record.knocks = self.knock == "dealt"
-        record.knock_tells = len({special.rank for special in self.specials}) == 1
+        record.knock_tells = len({special.rank for special in self.specials if self.deck[special.rank]}) == 1
         record.num_deals = self.num_deals
         array.flags.writeable = False
         return array

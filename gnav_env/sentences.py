@@ -20,7 +20,7 @@ _FALLEN = {
     "ends there",
     "deferred": "has no more turn, but its card is compared all the same and costs nothing more",
     "dead_card_finish": "is out at once: it has no more turn and its card is not compared. The deal is played to its "
-    "end even if that leaves one seat",
+    "end even if that leaves one seat, which then has the lowest card and loses",
 }
 _TIES = {
     "all": "The lowest loses; who ties for lowest loses too.",
@@ -29,13 +29,26 @@ _TIES = {
     "none_if_all_equal": "The lowest loses; who ties for lowest loses too, unless all cards compared are equal.",
 }
 _UNDOINGS = {
-    "all": "undoes all trades of the deal, draws from the stock too: every seat has the card again that it was dealt.",
-    "card": "sends the offered card home: the trades along which it came are undone, the newest first, until the seat "
-    "that it was dealt to has it. Other trades stand.",
-    "sweep": "pushes the offered card back towards the eldest: each seat in turn changes cards with the one after it, "
-    "whether or not the two have traded. Cards that send on are passed over; a card that refuses ends it, and if that "
-    "card fines, it fines again.",
+    "all": (
+        "undoes",
+        "undo",
+        "all trades of the deal, draws from the stock too: every seat has the card again that it was dealt.",
+    ),
+    "card": (
+        "sends",
+        "send",
+        "the offered card home: the trades along which it came are undone, the newest first, until the seat that it "
+        "was dealt to has it. Other trades stand.",
+    ),
+    "sweep": (
+        "pushes",
+        "push",
+        "the offered card back towards the eldest: each seat in turn changes cards with the one after it, whether or "
+        "not the two have traded, seats that have fallen too. Cards that send on are passed over; a card that refuses "
+        "ends it, and if that card fines, it fines again.",
+    ),
 }
+"""What becomes of trades, with the verb for one card and for several."""
 
 
 class Sentences(Words):
@@ -112,7 +125,11 @@ class Sentences(Words):
         if rules.speech == "spoken":
             said.append("A matador that answers is shown to all.")
         else:
-            said.append("A matador that answers is not shown: the others see only what it does.")
+            shown = any(effect != TRADE for effect in self._turned.values())
+            said.append(
+                "A matador that answers is not shown: the others see only what it does."
+                + " One that is turned from the stock is shown to all." * shown
+            )
         return said
 
     def _stock(self) -> list[str]:
@@ -130,9 +147,9 @@ class Sentences(Words):
 
     def _undoings(self) -> list[str]:
         said: list[str] = []
-        for scope, what in _UNDOINGS.items():
+        for scope, (one_does, several_do, what) in _UNDOINGS.items():
             if ranks := self._doing(lambda effect, scope=scope: effect.undo == scope):
-                said.append(f"{first_large(self.the(ranks))} {what.replace('s ', ' ', 1) if len(ranks) > 1 else what}")
+                said.append(f"{first_large(self.the(ranks))} {several_do if len(ranks) > 1 else one_does} {what}")
         return said + ["Then turns go on as usual: nobody acts again, and no fine is given back."] * bool(said)
 
     def _exchanged(self) -> list[str]:

@@ -99,11 +99,14 @@ def _height(t: Any, r: Any, seat: int) -> int:
 
 @kernel
 def _special_row(t: Any, r: Any, rank: int) -> int:
-    """The row of `rank` in the tables of specials: how many there are, less 1. -1: none was dealt."""
-    num = 0
+    """The row of `rank` in the tables of specials: how many there are, less 1. -1: none was dealt.
+
+    Where they are counted as dealt, a card that has become another counts as what it was.
+    """
+    num, dealt = 0, np.int64(r.dealt_as[rank])
     for seat in range(np.int64(t.num_seats)):
         if r.counts_dealt:
-            num += t.seats[seat].hand >= 0 and r.dealt_as[t.deck[seat]] == rank
+            num += t.seats[seat].hand >= 0 and r.dealt_as[t.deck[seat]] == dealt
         else:
             num += is_live(t, r, seat) and hand_rank(t, seat) == rank
     return min(num, SPECIAL_ROWS) - 1

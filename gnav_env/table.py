@@ -207,7 +207,12 @@ class Table:
 
     @property
     def places(self) -> list[int]:
-        """Finishing places: 0 while in the match; seats that fall together share the best place."""
+        """Finishing places: 0 while in the match; seats that fall together share the best place.
+
+        Where seats that are out may come back (all_out: all_reenter) nobody has one before the match is over.
+        """
+        if self.rules.all_out == "all_reenter" and not self.is_over:
+            return [0] * self.num_seats
         return self.by_seat("place")
 
     @property

@@ -1,4 +1,4 @@
-"""A table in words: how each seat is (`SeatView`), and what a deal or an action has caused (`Narrator`).
+"""A table in words: what a deal or an action has caused, told by a `Narrator`.
 
 Notation, pictures and the terminal all say things with the sentences made here. A sentence shows the faces
 that its observer has seen and no others.
@@ -22,104 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_env.cards import Language
-from gnav_env.effects import Effect
+from gnav_env.effects import TRADE, Effect
 from gnav_env.errors import GnavError
-from gnav_env.state import BETWEEN, DREW, FAILED, NOBODY, NOT_ACTED, REFUSED, STOCK, STOOD, TRADED, TURNS
+from gnav_env.state import FAILED, STOCK, STOOD, TRADED, TURNS
 from gnav_env.table import Table
+from gnav_env.views import checked_observer
 
-__all__ = [
-    "Narrator",
-    "SeatView",
-    "cards_at_showdown",
-    "lives_in_words",
-    "num_stock",
-    "view_seats",
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SeatView:
-    """What an observer sees of one seat."""
-
-    seat: int
-    lives: int
-    rank: str | None
-    """The rank of its card, None if the observer does not know it or the seat has none."""
-    has_card: bool
-    turn: str
-    """How its turn in this deal went, in a few words; empty while it has not acted."""
-    answered: str
-    """With what card it answered a challenge in this deal: ``?`` if that was silent, empty if it did not."""
-    place: int
-    """Finishing place, 0 while in the match."""
-    is_dealer: bool
-    is_to_act: bool
-    has_knocked: bool
-    is_loser: bool
-    """It lost the showdown that has just been."""
-    sits_out: bool
-    """It misses this deal or, between deals, the coming one."""
-
-    @property
-    def remarks(self) -> str:
-        """All there is to say of the seat in this deal."""
-        said = ["knocked"] if self.has_knocked else []
-        said += [f"answered {self.answered}".removesuffix(" ?")] if self.answered else []
-        said += [self.turn] if self.turn else []
-        said += ["loses"] if self.is_loser else []
-        said += ["sits out"] if self.sits_out else []
-        said += [f"place {self.place}"] if self.place else []
-        return ", ".join(said)
-
-
-def view_seats(table: Table, observer: int | None = None, language: Language = "own") -> list[SeatView]:
-    """What `observer` sees of each seat; None: all faces, NOBODY: only those that are face up."""
-    hands = table.hands
-    known = dict(enumerate(hands)) if observer is None else table.known(_checked(table, observer))
-    is_on = table.record.phase != BETWEEN
-    passed_over = [is_on and hand is None and lives > 0 for hand, lives in zip(hands, table.lives, strict=True)]
-    knocked, losers, sitting_out, places = table.knocks, table.losers, table.sit_out, table.places
-    return [
-        SeatView(
-            seat=seat,
-            lives=table.lives[seat],
-            rank=known.get(seat),
-            has_card=hand is not None,
-            turn=_turn_in_words(table, seat),
-            answered=_answered(table, seat, language),
-            place=places[seat],
-            is_dealer=seat == table.dealer,
-            is_to_act=seat == table.to_act,
-            has_knocked=seat in knocked,
-            is_loser=seat in losers,
-            sits_out=seat in sitting_out or passed_over[seat],
-        )
-        for seat, hand in enumerate(hands)
-    ]
-
-
-def lives_in_words(table: Table, seat: int) -> str:
-    """The lives of `seat` as the rules show them: tokens held, letters of GNAV lost, or strokes got.
-
-    >>> lives_in_words(Table("pagat", 4), 0), lives_in_words(Table("letters", 4, lives=[2, 4, 4, 4]), 0)
-    ('●●●', 'GN··')
-    """
-    lives, start = table.lives[seat], table.rules.lives
-    lost = max(0, start - lives)
-    if max(lives, start) > 6:
-        return f"{lives}"
-    if table.rules.display == "letters" and start == 4:
-        return "GNAV"[:lost] + "·" * (4 - lost)
-    if table.rules.display == "tokens":
-        return "●" * lives + "○" * lost
-    return "|" * lost + "·" * (start - lost)
-
-
-def num_stock(table: Table) -> int:
-    """Cards left in the stock; before the first deal, the whole deck."""
-    if not table.deals:
-        return table.rules.num_cards
-    return int(table.record.stock_end) - table.num_seats - int(table.record.drawn)
+__all__ = ["Narrator", "cards_at_showdown"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +81,7 @@ class Narrator:
         for other in range(after.num_seats):
             if before.lives[other] > 0 and _lives_at_showdown(before, after, other) == 0:
                 said += f"; {self._does(other, 'is')} " + (
-                    "without lives" if after.rules.mid_deal_out == "deferred" else f"out, place {after.places[other]}"
+                    "without lives" if after.rules.mid_deal_out == "deferred" else _out(after, other)
                 )
         return said
 
@@ -193,8 +102,8 @@ class Narrator:
             if after.pool_stays and after.pool + after.stakes:
                 said.append(f"the pool of {after.pool + after.stakes} waits for the next match")
             else:
-                said[-1] += f" and the pool of {after.pool}" if after.pool else ""
-                said[-1] += f" and the stakes of {after.stakes}" if after.stakes else ""
+                prizes = [f"the {name} of {n}" for name, n in (("pool", after.pool), ("stakes", after.stakes)) if n]
+                said[-1] += f"{',' if len(prizes) > 1 else ' and'} {_list(prizes)}" if prizes else ""
         return said
 
     def _showdown(self, before: Table, after: Table, cards: Sequence[str | None]) -> list[str]:
@@ -203,7 +112,8 @@ class Narrator:
         fined = after.by_seat("fined")
         paid = {seat: after.lost[seat] - fined[seat] for seat in after.losers}
         said += [
-            f"{self._does(seat, 'loses')} {_count(n, 'life', 'lives')} with {faces[seat]}" for seat, n in paid.items()
+            f"{self._does(seat, 'loses')} {_count(n, 'life', 'lives') if n else 'nothing'} with {faces[seat]}"
+            for seat, n in paid.items()
         ]
         if not paid:
             said.append("nobody loses")
@@ -229,7 +139,7 @@ class Narrator:
             said.append(f"{self._does(revived[0], 'gets')} a life back, nobody else is left")
         elif revived:
             said.append(f"{_list([self._who(seat) for seat in revived])} fall together and play off with a life each")
-        said += [f"{self._does(seat, 'is')} out, place {after.places[seat]}" for seat in fallen if seat not in revived]
+        said += [f"{self._does(seat, 'is')} {_out(after, seat)}" for seat in fallen if seat not in revived]
         said += [
             f"{self._does(seat, 'gets')} {_count(after.lives[seat] - lives, 'life', 'lives')} back"
             for seat, lives in held.items()
@@ -260,25 +170,54 @@ class Narrator:
         return ", ".join(said)
 
     def _fines(self, before: Table, after: Table, challenger: int) -> list[str]:
-        """Who has paid for the challenge, and to which seats."""
+        """Who has paid for the challenge, and which seats got it."""
         seats = range(after.num_seats)
-        holders = [self._who(seat) for seat in seats if _change("gained", before, after, seat) > 0]
-        said: list[str] = []
-        for seat in seats:
-            fine = _change("fined", before, after, seat)
-            if fine:
-                pays = "pays" if seat == challenger and not self._is_you(seat) else self._does(seat, "pays")
-                said.append(f"{pays} {fine}" + (f" to {_list(holders)}" if holders else ""))
+        paid = {seat: n for seat in seats if (n := _change("fined", before, after, seat))}
+        got = {seat: n for seat in seats if (n := _change("gained", before, after, seat))}
+        said = [
+            f"{'pays' if seat == challenger and not self._is_you(seat) else self._does(seat, 'pays')} {n}"
+            for seat, n in paid.items()
+        ]
+        if len(got) == len(paid) == 1:
+            said[0] += f" to {self._who(next(iter(got)))}"
+        else:
+            said += [f"{self._does(seat, 'gets')} {n}" for seat, n in got.items()]
         return said
 
     def _way_back(self, before: Table, after: Table, challenger: int, effect: Effect, seen: NDArray[np.bool_]) -> str:
         """Where the offered card has gone when an effect undid its way."""
-        position = before.by_seat("hand")[challenger]
-        holder = after.by_seat("hand").index(position)
-        card = self._face(before, position, seen) or "its card"
-        if holder == challenger:
+        offered = before.by_seat("hand")[challenger]
+        card = self._face(before, offered, seen) or "its card"
+        if effect.undo == "sweep":
+            steps = self._sweep(before, challenger, seen)
+            return f"{card} is pushed back: {', '.join(steps)}" if steps else f"{card} stays"
+        homes = list(_way_home(before, challenger))
+        if not homes:
             return f"{card} stays"
-        return f"{card} {'is pushed' if effect.undo == 'sweep' else 'goes'} back to {self._who(holder)}"
+        return f"{card} goes back to {', '.join(self._who(seat) for seat in homes)}"
+
+    def _sweep(self, before: Table, challenger: int, seen: NDArray[np.bool_]) -> list[str]:
+        """What the cards did that the offered one was pushed towards, seat by seat; their faces are seen as told."""
+        rules, hands = before.rules, before.by_seat("hand")
+        offered, carrier = hands[challenger], challenger
+        said: list[str] = []
+        for seat in _seats_back(before, challenger):
+            effect = _effect(before, seat, hands[seat])
+            if effect == TRADE:
+                if self.observer in (seat, carrier):
+                    seen[[offered, hands[seat]]] = True
+                given, taken = self._face(before, offered, seen), self._face(before, hands[seat], seen)
+                faces = f": {given or '?'} for {taken or '?'}" if given or taken else ""
+                said.append(f"{self._who(seat)} (trade{faces})")
+                carrier = seat
+                continue
+            seen[hands[seat]] |= rules.speech == "spoken"
+            face = self._face(before, hands[seat], seen)
+            does = "passed over" if effect.redirect else "refused"
+            said.append(f"{self._who(seat)} ({face}: {does})" if face else f"{self._who(seat)} ({does})")
+            if not effect.redirect:
+                break
+        return said
 
     def _see_path(self, table: Table, seat: int, path: Sequence[tuple[int, int]], seen: NDArray[np.bool_]) -> None:
         """`seen` has the faces too that this challenge of `seat` shows to the observer."""
@@ -296,7 +235,7 @@ class Narrator:
     def _seen(self, table: Table) -> NDArray[np.bool_]:
         if self.observer is None:
             return np.ones(table.rules.num_cards, np.bool_)
-        return table.seen(_checked(table, self.observer))
+        return table.seen(checked_observer(table, self.observer))
 
     def _face(self, table: Table, position: int, seen: NDArray[np.bool_]) -> str:
         """The name of the card at a deck position, empty if it is not seen."""
@@ -336,6 +275,29 @@ def _path(before: Table, after: Table, challenger: int) -> Iterator[tuple[int, i
         yield STOCK, position
 
 
+def _seats_back(table: Table, challenger: int) -> Iterator[int]:
+    """The seats of the deal before `challenger`, back to the eldest."""
+    hands, step = table.by_seat("hand"), int(table.rules.compiled[0].direction)
+    for distance in range(1, table.num_seats):
+        seat = (challenger - step * distance) % table.num_seats
+        if seat == table.dealer:
+            return
+        if hands[seat] >= 0:
+            yield seat
+
+
+def _way_home(before: Table, challenger: int) -> Iterator[int]:
+    """The seats to which the card that `challenger` offers goes back, trade by trade, its origin last."""
+    offered = before.by_seat("hand")[challenger]
+    gave, asked, turn = (before.by_seat(name) for name in ("gave", "asked", "turn"))
+    holder: int | None = challenger
+    while holder is not None:
+        trades = ((gave[seat], asked[seat], turn[seat]) for seat in range(before.num_seats))
+        holder = next((seat for seat, trade in enumerate(trades) if trade == (offered, holder, TRADED)), None)
+        if holder is not None:
+            yield holder
+
+
 def _effect(table: Table, holder: int, position: int) -> Effect:
     return table.rules.effect(table.rules.ranks[table.record.deck[position]], from_stock=holder == STOCK)
 
@@ -366,30 +328,9 @@ def _change(name: str, before: Table, after: Table, seat: int) -> int:
     return after.by_seat(name)[seat] - before.by_seat(name)[seat]
 
 
-def _turn_in_words(table: Table, seat: int) -> str:
-    asked = table.by_seat("asked")[seat]
-    whom = "the stock" if asked == STOCK else f"seat {asked}"
-    return {
-        NOT_ACTED: "",
-        STOOD: "stood",
-        TRADED: f"traded with {whom}",
-        DREW: "drew from the stock",
-        REFUSED: f"refused by {whom}",
-        FAILED: "found no card",
-    }[table.by_seat("turn")[seat]]
-
-
-def _answered(table: Table, seat: int, language: Language) -> str:
-    revealed = table.by_seat("revealed")[seat]
-    if revealed:
-        return table.rules.card_name(table.rules.ranks[revealed - 1], language)
-    return "?" if table.by_seat("answers")[seat] else ""
-
-
-def _checked(table: Table, observer: int) -> int:
-    if not NOBODY <= observer < table.num_seats:
-        raise GnavError(f"observer must be a seat (0 to {table.num_seats - 1}), {NOBODY} or None, not {observer}")
-    return observer
+def _out(table: Table, seat: int) -> str:
+    """``out, place 4``; without a place where it is not final."""
+    return f"out, place {table.places[seat]}" if table.places[seat] else "out"
 
 
 def _list(names: Sequence[str]) -> str:

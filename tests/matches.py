@@ -163,7 +163,7 @@ class SideBySide:
             "lost": list(table.lost),
             "losers": sorted(table.losers),
             "sit_out": sorted(table.sit_out),
-            "places": list(table.places),
+            "places": table.by_seat("place"),  # before they are final too
             "knocks": sorted(table.knocks),
             "known": {seat: table.known(seat) for seat in self._observers()},
             "remembered": {seat: table.remembered(seat) for seat in self._observers()},

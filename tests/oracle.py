@@ -194,7 +194,7 @@ class Oracle:
                 self.aside.append(card)
 
     def _knock(self, playing: list[int]) -> None:
-        special_ranks = {special.rank for special in self.rules.specials}
+        special_ranks = {special.rank for special in self.rules.specials if self.rules.deck[special.rank] > 0}
         self.knocks = []
         if self.rules.knock == "dealt":
             self.knocks = [seat for seat in playing if self._card_of(seat).rank in special_ranks]
@@ -384,12 +384,12 @@ class Oracle:
         """Those of the seats `live` whose card is not simply compared, with what is said of it."""
         shown = Counter(self._card_of(seat).rank for seat in live)
         dealt = Counter(self.used[seat].printed for seat in self.order)
-        count = dealt if self.rules.count_at == "dealt" else shown
         held: dict[int, Special] = {}
         for seat in live:
             rank = self._card_of(seat).rank
+            count = dealt[self._card_of(seat).printed] if self.rules.count_at == "dealt" else shown[rank]
             rows = {special.count: special for special in self.rules.specials if special.rank == rank}
-            row = rows.get(min(count[rank], max(rows))) if rows else None
+            row = rows.get(min(count, max(rows))) if rows else None
             if row is not None:
                 held[seat] = row
         return held

@@ -11,6 +11,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from gnav_env import VARIANTS, GnavError, IllegalAction, Tables
+from gnav_env._jit import IS_COMPILED
 from gnav_env.learner import LearnerTables, uniform
 from gnav_env.single import GnavSingle
 from matches import seats_for
@@ -23,6 +24,42 @@ def fixed(observation: Any, action_mask: Any, rng: Any) -> Any:
     wish = (observation[:, 24] < 0.45).astype(np.int64)
     is_legal = action_mask[np.arange(len(wish)), wish] != 0
     return np.where(is_legal, wish, 1 - wish)
+
+
+@pytest.mark.parametrize(
+    ("rules", "num_seats", "reward", "low", "high"),
+    [
+        ("kille", 3, "win", 0, 1),
+        ("kille", 3, "placement", -1, 1),
+        ("screw_stop", 4, "win", 0, 1),
+        ("campli", 3, "placement", -1, 1),
+    ],
+)
+def test_an_episode_is_paid_for_its_own_match_alone(
+    rules: str, num_seats: int, reward: Any, low: float, high: float
+) -> None:
+    """The next match may end before the learner's first choice; that is no part of any episode."""
+    tables = LearnerTables(rules, num_seats, 64, reward=reward, seed=3)
+    total, num_episodes, luck = np.zeros(64), 0, np.random.default_rng(1)
+    for _ in range(60 if IS_COMPILED else 6):
+        wish = luck.integers(0, 2, 64)
+        legal = tables.action_mask[np.arange(64), wish] != 0
+        tables.step(np.where(legal, wish, 1 - wish))
+        assert (tables.tables.seat == tables.seat).all()
+        total += tables.rewards
+        ended = tables.terminated | tables.truncated
+        assert ((total[ended] >= low) & (total[ended] <= high)).all()
+        num_episodes += int(ended.sum())
+        total[ended] = 0
+    assert num_episodes > 64
+
+
+def test_a_deal_as_an_episode_costs_no_more_than_a_deal_can() -> None:
+    tables = LearnerTables("pagat", 6, 64, episode="deal", seed=3)
+    for _ in range(80 if IS_COMPILED else 6):
+        tables.step(tables.action_mask[:, 1].astype(np.int64))
+        assert tables.terminated.all()
+        assert (tables.rewards >= -2).all(), "a fine and a loss"
 
 
 @pytest.mark.parametrize(("rules", "num_seats"), RULES)

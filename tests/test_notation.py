@@ -25,7 +25,7 @@ def _played(rules: str | Rules, num_seats: int, seed: int, most_deals: int = 60,
     table = Table(rules, num_seats, seed=seed)
     recorder = Recorder(table, seed=seed, match=0, agents=[f"agent number {seat}" for seat in range(num_seats)])
     while not table.is_over and table.deals < most_deals:
-        recorder.deal(None if shoe else shuffled(table.rules, chooser, 0.4))
+        recorder.deal(None if shoe or not table.wants_deck else shuffled(table.rules, chooser, 0.4))
         while (legal := table.legal_actions()) != []:
             recorder.act(chooser.choice(legal))
     return recorder

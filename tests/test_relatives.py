@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from gnav_env import EXCHANGE, STAND, VARIANTS, Effect, GnavError, Special, Table, Tables
+from gnav_env import EXCHANGE, STAND, VARIANTS, Effect, GnavError, Rules, Special, Table, Tables
 from gnav_env.observation import piece
 from matches import SideBySide, seats_for, whole_deck, with_rest
 
@@ -178,6 +178,15 @@ def test_specials_may_be_counted_as_dealt() -> None:
         assert match.table.losers == losers
 
 
+def test_a_card_that_has_become_another_is_counted_as_it_was_dealt() -> None:
+    for count_at in ("showdown", "dealt"):
+        match = SideBySide(KILLE.replace(name="house", count_at=count_at), 4, dealer=3)
+        match.deal(["harlekin", "5", "7", "3"])
+        for action in ("EXCHANGE", "STAND", "STAND", "STAND"):
+            match.act(action)
+        assert match.table.losers == [1, 3], "its holder, and the lowest of the rest"
+
+
 def test_a_deal_survived_gives_lost_lives_back_where_only_consecutive_strikes_count() -> None:
     match = SideBySide(RANTER.replace(name="house", strikes="consecutive"), 4, dealer=3, lives=[1, 2, 3, 3])
     match.deal(["9", "8", "7", "2"])
@@ -301,8 +310,15 @@ def test_no_ruleset_costs_a_compilation_of_its_own() -> None:
     from gnav_env import stepping
     from gnav_env._jit import IS_COMPILED
 
-    for name, rules in VARIANTS.items():
-        tables = Tables(name, seats_for(rules, 4), 2, seed=1)
+    def num_signatures() -> int:
+        return len(stepping.step_all.signatures) if IS_COMPILED else 0  # type: ignore[attr-defined]
+
+    def play(rules: Rules) -> None:
+        tables = Tables(rules, seats_for(rules, 4), 2, seed=1)
         tables.step(tables.action_mask[:, 1].astype(np.int64))
-    if IS_COMPILED:
-        assert len(stepping.step_all.signatures) == 1  # type: ignore[attr-defined]
+
+    play(PAGAT)
+    before = num_signatures()
+    for rules in (*VARIANTS.values(), PAGAT.replace(name="house", reshuffle="on_exhaustion", ties="unique")):
+        play(rules)
+    assert num_signatures() == before

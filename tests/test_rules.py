@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gnav_env import VARIANTS, Effect, GnavError, Rules, RulesError, Special, YamlError, get_rules
+from gnav_env import VARIANTS, Effect, GnavError, Rules, RulesError, Special, Table, Tables, YamlError, get_rules
+from gnav_env.aec import GnavEnv
 from gnav_env.reading import read_rules, rules_to_yaml
 
 pytestmark = pytest.mark.pure
@@ -86,6 +87,14 @@ def test_the_house_variant_that_ships_builds_on_pagat() -> None:
         ("name: x\nbased_on: pagat\n\nlives: many\n", 4, "lives must be a whole number from 1 to 100"),
         ("name: x\nbased_on: pagat\nlives: 0\n", 3, "lives must be a whole number from 1 to 100, not 0"),
         ("name: x\nbased_on: pagat\nspeech: loud\n", 3, "speech must be spoken or silent"),
+        ("name: x\nbased_on: [pagat]\n", 2, "unknown ruleset ['pagat']"),
+        ("name: x\nbased_on: pagat\ntitle: [a]\n", 3, "title must be a text"),
+        ("name: 12\nbased_on: pagat\n", 1, "name must be letters"),
+        ("name: x\nbased_on: pagat\nnames: {fool: ''}\n", 3, "a word or more"),
+        ("name: x\nbased_on: pagat\nnames: {fool: [1]}\n", 3, "a word or more"),
+        ("name: x\nbased_on: pagat\neffects: {cuckoo: take}\n", 3, "an effect is a list of atoms"),
+        ("name: x\nbased_on: pagat\nend: deals:\u0663\n", 3, "end must be last_survivor or deals:N"),
+        ("name: x\nbased_on: pagat\nfirst_dealer: 40\n", 3, "a whole number from 0 to 36"),
         ("name: x\nbased_on: pagat\nties: last\n", 3, "ties must be all or first or unique or none_if_all_equal"),
         ("name: x\nbased_on: pagat\nreshuffle: never\n", 3, "reshuffle must be each_deal or on_exhaustion"),
         ("name: x\nbased_on: pagat\nante: -1\n", 3, "ante must be a whole number from 0 to 100"),
@@ -120,8 +129,8 @@ def test_the_house_variant_that_ships_builds_on_pagat() -> None:
         ("based_on: pagat\n", None, "needs a name"),
         ("name: x\n", None, "needs a deck"),
         ("name: [x\n", 2, "not YAML"),
-        ("- name\n", 1, "a mapping was expected"),
-        ("", 1, "a mapping was expected"),
+        ("- name\n", 1, "a mapping was expected (`key: value` lines), not a list"),
+        ("", 1, "a mapping was expected (`key: value` lines), not nothing"),
     ],
 )
 def test_yaml_that_cannot_be_names_path_line_and_remedy(
@@ -163,6 +172,20 @@ def test_a_gap_in_the_specials_leaves_the_rank_simply_compared() -> None:
     rules = PAGAT.replace(specials=(Special(rank="fool", count=1), Special(rank="fool", count=3, others="none")))
     assert rules.compiled[0].special_loses[0].tolist() == [1, 0, 1, 1]
     assert rules.compiled[0].special_spares[0].tolist() == [0, 0, 1, 1]
+
+
+def test_the_first_dealer_has_to_sit_at_the_table() -> None:
+    rules = PAGAT.replace(name="house", first_dealer=5)
+    for make in (Table, Tables, GnavEnv):
+        assert make(rules, 6)
+        with pytest.raises(RulesError, match="seats must be more than 5 for ruleset house"):
+            make(rules, 5)
+
+
+def test_a_match_of_so_many_deals_is_not_cut_off_before() -> None:
+    rules = PAGAT.replace(name="house", end="deals:100", lives=1)
+    assert rules.max_deals(3) == 100
+    assert PAGAT.max_deals(3) == 36
 
 
 def test_the_compiled_record_is_read_only() -> None:

@@ -452,3 +452,12 @@ def test_the_ranges_of_the_schema_are_those_of_the_rules(name: str) -> None:
     for wrong in (low - 1, high + 1):
         with pytest.raises(RulesError, match=f"{name}.*must be"):
             wide.replace(**{name: wrong})
+
+
+def test_verbs_agree_with_several_cards_that_undo() -> None:
+    effects = {rank: Effect(refuse=True, pay=1, undo="all") for rank in ("dragon", "cat")}
+    said = sheet_markdown(make_sheet(VARIANTS["pagat"].replace(name="house", effects=effects)))
+    assert "The Dragon and the Cat undo all trades" in said
+    effects = {rank: Effect(refuse=True, undo="sweep") for rank in ("dragon", "cat")}
+    said = sheet_markdown(make_sheet(VARIANTS["pagat"].replace(name="house", effects=effects)))
+    assert "The Dragon and the Cat push the offered card back" in said

@@ -233,7 +233,7 @@ def test_cells_make_a_verdict(judgements, verdict):
     ],
 )
 def test_match_lengths_make_a_verdict(quantiles, verdict):
-    assert verdict_of_lengths([judge_length(*cell) for cell in quantiles]) == verdict
+    assert verdict_of_lengths([judge_length(*cell, 1000) for cell in quantiles]) == verdict
 
 
 def test_a_finding_says_where():

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnav_env.cards import display_name
 from gnav_env.errors import GnavError
 from gnav_env.state import NOBODY
 from gnav_env.table import Table
-from gnav_env.words import Narrator, cards_at_showdown, lives_in_words, view_seats
+from gnav_env.variants import VARIANTS
+from gnav_env.views import lives_in_words, view_seats
+from gnav_env.words import Narrator, cards_at_showdown
 from matches import examples, named_tables, shuffled
 
 pytestmark = pytest.mark.pure
@@ -152,7 +153,8 @@ def test_no_sentence_names_a_card_that_its_observer_has_not_seen(
     table = Table(name, num_seats)
     observer = chooser.randrange(-1, num_seats)
     narrator = Narrator(observer=observer)
-    names = {display_name(rank): rank for rank in table.rules.ranks}
+    names = {table.rules.card_name(rank): rank for rank in table.rules.ranks}
+    was = {other: rank for rank, other in table.rules.when_exchanged.items()}
     for _ in range(3):
         if table.is_over:
             return
@@ -161,9 +163,10 @@ def test_no_sentence_names_a_card_that_its_observer_has_not_seen(
             before = table.copy()
             table.act(chooser.choice(legal))
             told = narrator.action(before, table)
-            words = set(re.findall(r"\w+", re.sub(r"(seat|pays|place) \d+", "", told))) & set(names)
+            words = set(re.findall(r"\w+", re.sub(r"(seat|pays?|place|gets?) \d+", "", told))) & set(names)
             seen = table.seen(observer)
             shown = {rank for rank, is_seen in zip(table.deck, seen, strict=True) if is_seen}
+            shown |= {was[rank] for rank in shown & set(was)}
             assert {names[word] for word in words} <= shown, told
             views = view_seats(table, observer)
             assert {view.seat: view.rank for view in views if view.rank} == table.known(observer)
@@ -180,3 +183,42 @@ def test_lives_are_shown_as_the_rules_say() -> None:
 def test_an_observer_must_sit_at_the_table() -> None:
     with pytest.raises(GnavError, match=r"observer must be a seat \(0 to 2\), -1 or None, not 3"):
         view_seats(Table("pagat", 3), 3)
+
+
+def test_a_sweep_is_told_seat_by_seat_with_the_faces_that_one_saw() -> None:
+    table = Table("lu_stu", 6, first_dealer=0)
+    table.deal(["5", "gnaf", "2", "9", "salta", "bum"])  # turns: seats 5, 4, 3, 2, 1, 0
+    for action in (0, 0, 0):
+        table.act(action)
+    before = table.copy()
+    table.act(1)
+    told = {observer: Narrator(observer=observer).action(before, table) for observer in (None, 3, 0)}
+    path = "seat 4 (Salta: passed over), seat 5 (Bum: refused)"
+    asks = "seat 2 asks seat 1 (Gnaf: refused, pays 2,"
+    assert told[None] == f"{asks} II is pushed back: seat 3 (trade: II for IX), {path})"
+    assert told[3] == f"{asks} its card is pushed back: seat 3 (trade: II for IX), {path})"
+    assert told[0] == f"{asks} its card is pushed back: seat 3 (trade), {path})"
+
+
+def test_payers_and_receivers_of_several_fines_are_told_apart() -> None:
+    rules = VARIANTS["lu_stu"].replace(name="house", fine_to="holder")
+    table = Table(rules, 6, first_dealer=0)
+    table.deal(["5", "gnaf", "2", "9", "salta", "bum"])
+    for action in (0, 0, 0):
+        table.act(action)
+    before = table.copy()
+    table.act(1)
+    assert "(Gnaf: refused, pays 2, seat 1 gets 1, seat 5 gets 1," in Narrator().action(before, table)
+
+
+def test_nobody_is_told_a_place_that_is_not_final() -> None:
+    table = Table("campli", 3, first_dealer=2, lives=[1, 3, 3])
+    table.deal(["3", "9", "8"])
+    for _ in range(2):
+        table.act(0)
+    before = table.copy()
+    table.act(0)
+    said = Narrator().act(before, table)
+    assert said[-1] == "seat 0 is out"
+    assert table.places == [0, 0, 0]
+    assert view_seats(table)[0].remarks == "stood, loses"

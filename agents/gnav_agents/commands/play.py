@@ -19,7 +19,10 @@ def play(
             show_default="a mix",
         ),
     ] = "",
-    seats: Annotated[int, typer.Option(help="Seats at the table, yours included.")] = 6,
+    seats: Annotated[
+        int | None,
+        typer.Option(help="Seats at the table, yours included.", show_default="6, or the nearest that can be"),
+    ] = None,
     rules: Annotated[str, typer.Option(help="Name of a ruleset, or path of a YAML file.")] = "pagat",
     seat: Annotated[int, typer.Option(help="Your seat, 0 to seats - 1.")] = 0,
     seed: Annotated[
@@ -50,6 +53,8 @@ def play(
     from gnav_env.variants import get_rules
 
     ruleset = get_rules(rules)
+    if seats is None:
+        seats = min(max(6, ruleset.min_players), ruleset.seat_limit)
     ruleset.check_seats(seats)
     if not watch and not 0 <= seat < seats:
         raise GnavError(f"--seat must be 0 to {seats - 1}, not {seat}")

@@ -30,6 +30,8 @@ SAFE = 0.01
 BY_FAR = 0.1
 """The dealer is called by far the strongest if it leads by at least this share of the mean loss."""
 LONG_SEATS = range(15, 21)
+FEW_MATCHES = 100
+"""With fewer matches nothing is said of how long they are."""
 LONG_DEALS = (30, 60)
 
 
@@ -80,12 +82,13 @@ CLAIMS = {
         definition="Matches of 15, 16 ... 20 seats, once with the threshold that is the best reply to itself for as "
         "many seats as are left, once with any legal action by chance. Holds if the middle 90 % of the matches take "
         f"{LONG_DEALS[0]} to {LONG_DEALS[1]} deals, partly if the median does. true: holds everywhere. false: not even "
-        "partly anywhere. depends: otherwise. Matches cut off at Rules.max_deals count with what they had.",
+        "partly anywhere. depends: otherwise. open: fewer than "
+        f"{FEW_MATCHES} matches. Matches cut off at Rules.max_deals count with what they had.",
     ),
 }
 """The claims by key."""
 
-LengthJudgement = Literal["holds", "partly", "fails"]
+LengthJudgement = Literal["holds", "partly", "fails", "open"]
 _JUDGEMENTS = ("holds", "partly", "fails", "open")
 
 
@@ -144,17 +147,21 @@ def verdict_of_lengths(judgements: Sequence[str]) -> Verdict:
     """
     if not judgements:
         return "does not apply"
+    if "open" in judgements:
+        return "open"
     if all(judgement == "holds" for judgement in judgements):
         return "true"
     return "false" if all(judgement == "fails" for judgement in judgements) else "depends"
 
 
-def judge_length(low: int, median: int, high: int) -> LengthJudgement:
-    """What the quantiles 5, 50 and 95 % of deals say of the claim.
+def judge_length(low: int, median: int, high: int, num_matches: int) -> LengthJudgement:
+    """What the quantiles 5, 50 and 95 % of the deals of so many matches say of the claim; `open` if they are few.
 
-    >>> judge_length(31, 40, 55), judge_length(20, 40, 55), judge_length(20, 29, 55)
+    >>> judge_length(31, 40, 55, 1000), judge_length(20, 40, 55, 1000), judge_length(20, 29, 55, 1000)
     ('holds', 'partly', 'fails')
     """
+    if num_matches < FEW_MATCHES:
+        return "open"
     if LONG_DEALS[0] <= low and high <= LONG_DEALS[1]:
         return "holds"
     return "partly" if LONG_DEALS[0] <= median <= LONG_DEALS[1] else "fails"
@@ -203,7 +210,7 @@ def _strongest(figures: Sequence[Figure], players: str) -> str:
             best.setdefault(name, []).append(figure.seats)
     least = [f"least loss {name} at {', '.join(map(str, seats))}" for name, seats in best.items()]
     strongest = f"at {', '.join(map(str, leads))}" if leads else "nowhere"
-    return f"{players}: the dealer is the strongest {strongest}{''.join(f', {words}' for words in least)}"
+    return f"{players}: the dealer is clearly the strongest {strongest}{''.join(f', {words}' for words in least)}"
 
 
 def _label(figure: Figure) -> str:

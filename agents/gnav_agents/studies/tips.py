@@ -300,7 +300,7 @@ def _study_length(rules: Rules, num_matches: int, seed: int, progress: Progress)
                 Figure(
                     figure="deals, mean",
                     estimate=mean_of(lengths.deals),
-                    judgement=judge_length(low, median, high),
+                    judgement=judge_length(low, median, high, num_matches),
                     **told,
                 ),
                 *(

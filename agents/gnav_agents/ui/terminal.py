@@ -21,7 +21,8 @@ from gnav_env.notation import Recorder, Step
 from gnav_env.rules import Rules
 from gnav_env.state import EXCHANGE, STAND
 from gnav_env.table import Table
-from gnav_env.words import Narrator, lives_in_words, num_stock, view_seats
+from gnav_env.views import lives_in_words, num_stock, view_seats
+from gnav_env.words import Narrator
 
 __all__ = ["Player", "Quit", "Terminal", "play_match", "show_replay"]
 
@@ -90,7 +91,7 @@ class Terminal:
         grid = Grid(*columns, caption=caption, caption_justify="left", show_edge=False, pad_edge=False, box=None)
         for view in view_seats(table, None if open_cards else self._observer, self._language):
             is_me = view.seat == self._observer
-            is_out = view.place > 0 and view.lives == 0
+            is_out = view.lives == 0
             card = Text(table.rules.card_name(view.rank, self._language) if view.rank else "?" if view.has_card else "")
             card.stylize("red" if view.rank in table.rules.matadors else "bold")
             grid.add_row(
@@ -162,7 +163,8 @@ def play_match(
             was_in = person is not None and table.lives[person] > 0
             _play_deal(terminal, recorder, players, agents, luck, reveal=reveal)
             if was_in and not table.is_over and table.lives[person or 0] == 0:
-                terminal.ask("You are out. Enter shows the rest, q leaves. ")
+                returns = ", unless everybody comes back" if table.rules.all_out == "all_reenter" else ""
+                terminal.ask(f"You are out{returns}. Enter shows the rest, q leaves. ")
         _tell_end(terminal, table, players, person)
     except (Quit, KeyboardInterrupt) as stop:
         terminal.head(f"you leave in deal {table.deals}")
@@ -219,7 +221,7 @@ def _tell_end(terminal: Terminal, table: Table, players: Sequence[Player], perso
         terminal.head(f"cut off after {table.deals} deals")
         terminal.say(_lives(table))
         return
-    terminal.head(f"the match is over after {table.deals} deals")
+    terminal.head(f"the match is over after {table.deals} deal{'s' * (table.deals > 1)}")
     order = sorted(range(table.num_seats), key=lambda seat: table.places[seat])
     for seat in order:
         who = "you" if seat == person else players[seat].name
