@@ -3,6 +3,7 @@
 Notation, pictures and the terminal all say things with the sentences made here. A sentence shows the faces
 that its observer has seen and no others.
 
+    >>> from gnav_env.state import NOBODY
     >>> from gnav_env.table import Table
     >>> table = Table("pagat", num_seats=4, first_dealer=3)
     >>> table.deal(["2", "9", "house", "5", "cat"])
