@@ -333,8 +333,9 @@ class Rules:
             is_largest = special.count == max(s.count for s in self.specials if s.rank == special.rank)
             rows = slice(special.count - 1, None if is_largest else special.count)  # the largest means "or more"
             record.special_loses[number, rows] = special.holder == "lose"
-            above = 2 * self.rank_numbers[special.above] + 1 if special.above else NOT_COMPARED
-            record.special_height[number, rows] = above
+            is_compared = special.above and special.rank not in self.immune
+            height = 2 * self.rank_numbers[special.above] + 1 if is_compared else NOT_COMPARED
+            record.special_height[number, rows] = height
             record.special_spares[number, rows] = special.others == "none"
             record.special_bonus[number, rows] = special.bonus
             record.special_sits_out[number, rows] = special.sit_out and self.sit_out == "auto"

@@ -16,9 +16,9 @@ from gnav_env.compiled import (
     CARRY_OVER,
     NOT_COMPARED,
     PLAY_OFF,
+    TIED_ALL,
     TIED_FIRST,
     TIED_UNEQUAL,
-    TIED_UNIQUE,
     TO_POOL,
 )
 from gnav_env.effects import SPECIAL_ROWS
@@ -60,22 +60,20 @@ def showdown(t: Any, r: Any) -> None:
 
 @kernel
 def _look_at_cards(t: Any, r: Any) -> tuple[int, bool, bool]:
-    """All live faces are public; who holds a special has lost, won or will sit out.
+    """All live faces are public, and `height` says as what they are compared; specials have lost, won or sit out.
 
-    The least height among the cards compared, whether those who hold it lose, whether anybody would sit out.
+    The least height, whether those who hold it lose, whether anybody would sit out.
     """
     lowest, others_lose, somebody_sits_out = np.int64(_HIGHEST), True, False
     for seat in range(np.int64(t.num_seats)):
-        if not is_live(t, r, seat):
-            continue
-        mark(t.face_up, np.int64(t.seats[seat].hand))
-        height = _height(t, r, seat)
-        if height != NOT_COMPARED:
-            lowest = min(lowest, height)
-        rank = hand_rank(t, seat)
-        if r.special[rank]:
-            row = _special_row(t, r, rank)
+        height = np.int64(NOT_COMPARED)
+        if is_live(t, r, seat):
+            mark(t.face_up, np.int64(t.seats[seat].hand))
+            rank = hand_rank(t, seat)
+            height = np.int64(r.height[rank])
+            row = _special_row(t, r, rank) if r.special[rank] else -1
             if row >= 0:
+                height = np.int64(r.special_height[rank, row])
                 t.seats[seat].loser = r.special_loses[rank, row]
                 t.seats[seat].bonus = r.special_bonus[rank, row]
                 if r.special_spares[rank, row]:
@@ -83,18 +81,10 @@ def _look_at_cards(t: Any, r: Any) -> tuple[int, bool, bool]:
                 if r.special_sits_out[rank, row]:
                     t.seats[seat].sits_out = 1
                     somebody_sits_out = True
+            if height != NOT_COMPARED:
+                lowest = min(lowest, height)
+        t.seats[seat].height = height
     return lowest, others_lose, somebody_sits_out
-
-
-@kernel
-def _height(t: Any, r: Any, seat: int) -> int:
-    """How high the card of `seat` stands, in half ranks; `NOT_COMPARED` for specials that lose and immune cards."""
-    rank = hand_rank(t, seat)
-    if r.special[rank] and not r.immune[rank]:
-        row = _special_row(t, r, rank)
-        if row >= 0:
-            return np.int64(r.special_height[rank, row])
-    return np.int64(r.height[rank])
 
 
 @kernel
@@ -115,27 +105,30 @@ def _special_row(t: Any, r: Any, rank: int) -> int:
 @kernel
 def _mark_lowest(t: Any, r: Any, lowest: int) -> None:
     """`loser` marks those who hold a card of the height `lowest`, as the rule for ties says."""
-    num_compared, num_tied = 0, 0
+    num_tied = 0
     for seat in range(np.int64(t.num_seats)):
-        if is_live(t, r, seat):
-            height = _height(t, r, seat)
-            num_compared += height != NOT_COMPARED
-            if height == lowest:
-                num_tied += 1
-                t.seats[seat].loser = 1
-    if num_tied > 1 and (r.ties == TIED_FIRST or r.ties == TIED_UNIQUE):
-        _spare_tied(t, r, lowest, r.ties == TIED_FIRST)
-    elif num_tied > 1 and r.ties == TIED_UNEQUAL and num_tied == num_compared:
-        _spare_tied(t, r, lowest, False)
+        if t.seats[seat].height == lowest:
+            t.seats[seat].loser = 1
+            num_tied += 1
+    if num_tied > 1 and r.ties != TIED_ALL:
+        _spare_tied(t, r, lowest)
 
 
 @kernel
-def _spare_tied(t: Any, r: Any, lowest: int, first_loses: bool) -> None:
-    """Of those who hold a card of the height `lowest` none loses, or the first in the order of turns alone."""
+def _spare_tied(t: Any, r: Any, lowest: int) -> None:
+    """Of those tied at the height `lowest` none loses, or the first in the order of turns, or all if others are higher.
+
+    Which of these the rule for ties says.
+    """
+    if r.ties == TIED_UNEQUAL:
+        for seat in range(np.int64(t.num_seats)):
+            if t.seats[seat].height > lowest:
+                return
+    first_loses = r.ties == TIED_FIRST
     seat = np.int64(t.dealer)
     for _ in range(np.int64(t.num_seats)):
         seat = neighbour(t, seat, r.direction)
-        if is_live(t, r, seat) and _height(t, r, seat) == lowest:
+        if t.seats[seat].height == lowest:
             t.seats[seat].loser = first_loses
             first_loses = False
         if seat == t.dealer:

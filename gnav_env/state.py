@@ -73,6 +73,7 @@ SEAT = np.dtype(
             ("answers", np.int8),  # REDIRECTS and REFUSES, if the seat's cards have done so
             ("revealed", np.int8),  # 1 + the rank with which the seat last answered, 0 if none or not spoken
             ("knocked", np.int8),
+            ("height", np.int8),  # after a showdown: as what its card was compared, in half ranks, or NOT_COMPARED
             ("loser", np.int8),  # 1: lost at the showdown
             ("seen", np.int64, (2,)),  # positions whose faces the seat has seen, a set of bits (see `holds`)
         ],
