@@ -45,7 +45,6 @@ RULES = np.dtype(
             ("matador", np.int8, (MAX_RANKS,)),
             ("when_exchanged", np.int8, (MAX_RANKS,)),  # the rank that it is from then on, mostly itself
             ("dealt_as", np.int8, (MAX_RANKS,)),  # the rank in the deck that it is, mostly itself
-            ("immune", np.int8, (MAX_RANKS,)),
             ("height", np.int8, (MAX_RANKS,)),  # as what it is compared, in half ranks, or NOT_COMPARED
             ("special", np.int8, (MAX_RANKS,)),  # 1 if the rank is not simply ranked at the showdown
             ("special_loses", np.int8, (MAX_RANKS, SPECIAL_ROWS)),  # by rank and number of holders - 1

@@ -20,6 +20,7 @@ from gnav_env.showdown import end_match, showdown
 from gnav_env.state import (
     BETWEEN,
     DREW,
+    EXCHANGE,
     FAILED,
     NOBODY,
     NOT_ACTED,
@@ -30,14 +31,25 @@ from gnav_env.state import (
     STOOD,
     TRADED,
     TURNS,
+    beside,
     hand_rank,
     holds,
     mark,
     neighbour,
     num_left,
+    plays,
 )
 
-__all__ = ["act", "begin_deal", "begin_match", "can_exchange", "can_stand", "cards_needed", "wants_deck"]
+__all__ = [
+    "act",
+    "begin_deal",
+    "begin_match",
+    "can_exchange",
+    "can_stand",
+    "cards_needed",
+    "legal_action",
+    "wants_deck",
+]
 
 
 @kernel
@@ -63,7 +75,7 @@ def wants_deck(t: Any, r: Any) -> bool:
         return True
     num_playing = 0
     for seat in range(np.int64(t.num_seats)):
-        num_playing += t.seats[seat].lives > 0 and t.seats[seat].sits_out == 0
+        num_playing += plays(t, seat)
     return t.stock_end - t.num_seats - t.drawn < num_playing + r.num_redirecting + 1
 
 
@@ -132,7 +144,7 @@ def begin_deal(t: Any, r: Any) -> None:
     t.stopped = 0
     for seat in range(num_seats):
         _clear_seat(t, seat)
-        if t.seats[seat].lives > 0 and t.seats[seat].sits_out == 0:
+        if plays(t, seat):
             t.seats[seat].hand = seat
             mark(t.seats[seat].seen, seat)
             if r.knocks and r.special[t.deck[seat]]:
@@ -149,13 +161,10 @@ def begin_deal(t: Any, r: Any) -> None:
 @kernel
 def _pass_deal_on(t: Any, r: Any) -> None:
     """The next seat that plays deals."""
-    num_seats = np.int64(t.num_seats)
     dealer = np.int64(t.dealer)
-    for _ in range(num_seats):
-        dealer += r.direction
-        if dealer == num_seats or dealer < 0:
-            dealer -= r.direction * num_seats
-        if t.seats[dealer].lives > 0 and t.seats[dealer].sits_out == 0:
+    for _ in range(np.int64(t.num_seats)):
+        dealer = beside(t, dealer, r.direction)
+        if plays(t, dealer):
             break
     t.dealer = dealer
 
@@ -188,7 +197,7 @@ def _go_on_with_rest(t: Any, r: Any) -> None:
     _reverse(t.deck, 0, num_cards)
     t.stock_end -= num_spent
     for seat in range(num_seats):
-        if t.seats[seat].lives == 0 or t.seats[seat].sits_out:
+        if not plays(t, seat):
             last = t.deck[num_cards - 1]
             for position in range(num_cards - 1, seat, -1):
                 t.deck[position] = t.deck[position - 1]
@@ -234,6 +243,16 @@ def can_stand(t: Any, r: Any) -> bool:
     if not r.stand_needs_matador or r.matador[hand_rank(t, np.int64(t.to_act))]:
         return True
     return not can_exchange(t, r)
+
+
+@kernel
+def legal_action(t: Any, r: Any, wanted: int) -> int:
+    """The `wanted` action of the seat to act, or the other one where it is illegal."""
+    if not can_stand(t, r):
+        return EXCHANGE
+    if not can_exchange(t, r):
+        return STAND
+    return wanted
 
 
 @kernel

@@ -114,7 +114,6 @@ class LearnerTables:
         self.rewards = np.zeros(self.num_tables, np.float32)
         self._balance = np.zeros(self.num_tables, np.int64)
         self._is_done = np.zeros(self.num_tables, np.bool_)
-        self._has_ended = np.zeros(self.num_tables, np.bool_)
         self._sit(np.arange(self.num_tables))
         self._play_opponents()
 
@@ -128,7 +127,6 @@ class LearnerTables:
         self.terminated = np.zeros(self.num_tables, np.bool_)
         self.truncated = np.zeros(self.num_tables, np.bool_)
         self._is_done = np.zeros(self.num_tables, np.bool_)
-        self._has_ended = np.zeros(self.num_tables, np.bool_)
         self._advance(np.asarray(actions), np.arange(self.num_tables))
         self._play_opponents()
 
@@ -156,10 +154,6 @@ class LearnerTables:
         while True:
             finished = np.flatnonzero(self._is_done)
             if len(finished):
-                last_views = self.tables.observe(self.seat)
-                is_last = self._is_done & ~self._has_ended
-                self.final_observation = np.where(is_last[:, None], last_views, self.final_observation)
-                self._has_ended |= self._is_done
                 self.tables.restart_rows(finished)
                 self._is_done[:] = False
                 self._sit(finished)
@@ -186,7 +180,7 @@ class LearnerTables:
         balance = self.tables.balance[every, self.seat].astype(np.int64)
         moved = np.zeros(self.num_tables, np.bool_)
         moved[rows] = True
-        counts = moved & ~self._has_ended
+        counts = moved & ~(self.terminated | self.truncated)
         has_place = place[every, self.seat] > 0
         cut_off = moved & self.tables.reached_limit
         if self.reward == "lives":
@@ -198,3 +192,6 @@ class LearnerTables:
         self.terminated |= counts & (has_place | ends_as_deal)
         self.truncated |= counts & cut_off & ~ends_as_deal & ~has_place
         self._is_done |= moved & (has_place | cut_off)
+        ends = counts & self._is_done
+        if ends.any():
+            self.final_observation = np.where(ends[:, None], self.tables.observe(self.seat), self.final_observation)

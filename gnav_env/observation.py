@@ -34,7 +34,7 @@ from gnav_env.compiled import (
 from gnav_env.effects import REDIRECTS, REFUSES
 from gnav_env.engine import can_exchange, can_stand
 from gnav_env.errors import GnavError
-from gnav_env.state import BETWEEN, STAND, hand_rank, is_live
+from gnav_env.state import BETWEEN, STAND, beside, hand_rank, is_live
 
 __all__ = [
     "OBSERVATION_VERSION",
@@ -322,9 +322,7 @@ def _write_seats(t: Any, r: Any, seat: int, own: int, seen_low: int, seen_high: 
         out[at + _KNOWN] = np.float32(known)
         out[at + _KNOWN_RANK] = np.float32(rank * known) * r.per_step
         out[at + _KNOWN_IS_LOWER] = np.float32(lower)
-        other += direction
-        if other == num_seats or other < 0:
-            other -= direction * num_seats
+        other = beside(t, other, direction)
     out[np.uint64(NUM_GENERAL + NUM_PER_SEAT * to_dealer) + _DEALER] = 1
     out[_KNOWN_LOWER] = np.float32(lower_before)
     out[_KNOWN_LOWER + 1] = np.float32(lower_behind)

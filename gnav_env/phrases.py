@@ -43,8 +43,8 @@ class Words:
         self._came_from = {other: rank for rank, other in rules.when_exchanged.items()}
         self._turned = {rank: rules.effect(rank, from_stock=True) for rank, copies in rules.deck.items() if copies}
         self._has_fines = bool(self._doing(lambda effect: effect.pay > 0))
-        stock_fines = any(effect.pay for effect in self._turned.values())
-        goes_to_pool = rules.fine_to == "pool" or (rules.fine_to == "holder" and stock_fines)
+        self._stock_fines = any(effect.pay for effect in self._turned.values())
+        goes_to_pool = rules.fine_to == "pool" or (rules.fine_to == "holder" and self._stock_fines)
         self._has_pool = rules.loss_to == "pool" or (self._has_fines and goes_to_pool)
         self._specials = [special for special in rules.specials if special.count <= self._copies(special.rank)]
 
@@ -89,12 +89,11 @@ class Words:
 
     def facts(self) -> list[tuple[str, str]]:
         rules = self.rules
-        low, high = rules.min_players, rules.seat_limit
         in_deck = {copies for copies in rules.deck.values() if copies}
         each = f", {in_words(in_deck.pop())} of each of {len(self._turned)} ranks" if len(in_deck) == 1 else ""
         facts = [
             ("Ruleset", rules.name),
-            ("Seats", f"{low}" if low == high else f"{low} to {high}"),
+            ("Seats", rules.seat_span()),
             ("Cards", f"{rules.num_cards}{each}"),
             ("Lives", f"{rules.lives} each"),
         ]
@@ -165,8 +164,7 @@ class Words:
 
     def _how_many(self, special: Special) -> str:
         """The count of a special; the largest of its rank means `or more`, where there can be more."""
-        is_largest = special.count == max(s.count for s in self.rules.specials if s.rank == special.rank)
-        more = is_largest and self._copies(special.rank) > special.count
+        more = self.rules.means_or_more(special) and self._copies(special.rank) > special.count
         return in_words(special.count) + (" or more" if more else "")
 
     def _sits_out(self, special: Special) -> bool:

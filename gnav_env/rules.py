@@ -236,14 +236,27 @@ class Rules:
             return self.names[rank]
         return display_name(rank, language, self.numerals)
 
+    def means_or_more(self, special: Special) -> bool:
+        """True if `special` has the largest count of its rank, which counts for more of them too."""
+        return special.count == max(other.count for other in self.specials if other.rank == special.rank)
+
+    def seat_span(self, between: str = " to ") -> str:
+        """The numbers of seats that the ruleset is made for, in words: ``2 to 37``, or one number."""
+        return between.join(dict.fromkeys((str(self.min_players), str(self.seat_limit))))
+
+    def nearest_seats(self, wanted: int) -> int:
+        """The number of seats nearest to `wanted` that the ruleset is made for."""
+        return min(max(wanted, self.min_players), self.seat_limit)
+
+    def can_seat(self, num_seats: int) -> bool:
+        """True if so many can play this ruleset."""
+        has_dealer = self.first_dealer == "random" or num_seats > int(self.first_dealer)
+        return self.min_players <= num_seats <= self.seat_limit and has_dealer
+
     def check_seats(self, num_seats: int) -> int:
         """`num_seats`, or `RulesError` if this ruleset cannot be played by so many."""
         if not isinstance(num_seats, (int, np.integer)) or not self.min_players <= num_seats <= self.seat_limit:
-            raise RulesError(
-                f"seats must be {self.min_players} to {self.seat_limit} for ruleset {self.name}, not {num_seats!r}"
-                if self.min_players < self.seat_limit
-                else f"seats must be {self.min_players} for ruleset {self.name}, not {num_seats!r}"
-            )
+            raise RulesError(f"seats must be {self.seat_span()} for ruleset {self.name}, not {num_seats!r}")
         if self.first_dealer != "random" and num_seats <= int(self.first_dealer):
             raise RulesError(
                 f"seats must be more than {self.first_dealer} for ruleset {self.name}, "
@@ -319,7 +332,6 @@ class Rules:
             record.turned[number], record.turned_fine[number] = turned.bits, turned.pay
             record.loss[number] = self.loss.get(rank, 1)
             record.matador[number] = rank in self.matadors
-            record.immune[number] = rank in self.immune
             record.height[number] = NOT_COMPARED if rank in self.immune else 2 * number
             if rank in self.when_exchanged:
                 other = self.rank_numbers[self.when_exchanged[rank]]
@@ -330,8 +342,7 @@ class Rules:
         for special in self.specials:
             number = self.rank_numbers[special.rank]
             record.special[number] = 1
-            is_largest = special.count == max(s.count for s in self.specials if s.rank == special.rank)
-            rows = slice(special.count - 1, None if is_largest else special.count)  # the largest means "or more"
+            rows = slice(special.count - 1, None if self.means_or_more(special) else special.count)
             record.special_loses[number, rows] = special.holder == "lose"
             is_compared = special.above and special.rank not in self.immune
             height = 2 * self.rank_numbers[special.above] + 1 if is_compared else NOT_COMPARED

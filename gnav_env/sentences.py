@@ -171,7 +171,7 @@ class Sentences(Words):
         said = [f"Each seat starts with {life_count(rules.lives)}{kept}."]
         if self._has_fines:
             said.append(f"A fine is paid at once, as far as the lives go; {_FINES_TO[rules.fine_to]}.")
-            if rules.fine_to == "holder" and any(effect.pay for effect in self._turned.values()):
+            if rules.fine_to == "holder" and self._stock_fines:
                 said.append("A fine for a card from the stock goes to the pool.")
         if by_origin := self._doing(lambda effect: effect.payer == "origin"):
             said.append(

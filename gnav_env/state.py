@@ -33,12 +33,15 @@ __all__ = [
     "TABLE",
     "TRADED",
     "TURNS",
+    "beside",
     "hand_rank",
     "holds",
     "is_live",
     "mark",
     "neighbour",
+    "net_lives",
     "num_left",
+    "plays",
 ]
 
 STAND, EXCHANGE = 0, 1
@@ -141,13 +144,32 @@ def is_live(t: Any, r: Any, seat: int) -> bool:
 
 
 @kernel
-def neighbour(t: Any, seat: int, step: int) -> int:
-    """The next seat of this deal from `seat`, clockwise for a `step` of 1, the other way round for -1."""
+def beside(t: Any, seat: int, step: int) -> int:
+    """The next seat at the table from `seat`, clockwise for a `step` of 1, the other way round for -1."""
     num_seats = np.int64(t.num_seats)
-    for _ in range(num_seats):
-        seat += step
-        if seat == num_seats or seat < 0:
-            seat -= step * num_seats
+    seat += step
+    if seat == num_seats or seat < 0:
+        seat -= step * num_seats
+    return seat
+
+
+@kernel
+def plays(t: Any, seat: int) -> bool:
+    """True if `seat` will have a card in the coming deal."""
+    return t.seats[seat].lives > 0 and t.seats[seat].sits_out == 0
+
+
+@kernel
+def net_lives(t: Any, seat: int) -> int:
+    """Lives that `seat` has won and lost in this deal."""
+    return np.int64(t.seats[seat].gained) + np.int64(t.seats[seat].bonus) - np.int64(t.seats[seat].lost)
+
+
+@kernel
+def neighbour(t: Any, seat: int, step: int) -> int:
+    """The next seat of this deal from `seat`; `step` as for `beside`."""
+    for _ in range(np.int64(t.num_seats)):
+        seat = beside(t, seat, step)
         if t.seats[seat].hand >= 0:
             break
     return seat

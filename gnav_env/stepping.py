@@ -13,9 +13,18 @@ import numpy as np
 from gnav_env._jit import kernel
 from gnav_env.chance import first_dealer, shoe_key, shuffle
 from gnav_env.compiled import ALL_REENTER, MAX_SEATS
-from gnav_env.engine import act, begin_deal, begin_match, can_exchange, can_stand, cards_needed, wants_deck
+from gnav_env.engine import (
+    act,
+    begin_deal,
+    begin_match,
+    can_exchange,
+    can_stand,
+    cards_needed,
+    legal_action,
+    wants_deck,
+)
 from gnav_env.observation import observe, write_mask
-from gnav_env.state import BETWEEN, EXCHANGE, NOBODY, NUM_ACTIONS, OVER, STAND, TABLE, TURNS, hand_rank
+from gnav_env.state import BETWEEN, EXCHANGE, NOBODY, NUM_ACTIONS, OVER, STAND, TABLE, TURNS, hand_rank, net_lives
 
 __all__ = ["OUTCOME", "look", "observe_all", "play_thresholds_all", "start", "start_all", "step", "step_all"]
 
@@ -71,7 +80,7 @@ def step(t: Any, r: Any, action: int, max_deals: int, o: Any) -> None:
     num_seats = np.int64(t.num_seats)
     is_final = t.phase == OVER or r.all_out != ALL_REENTER
     for seat in range(num_seats):
-        o.balance[seat] = t.seats[seat].gained + t.seats[seat].bonus - t.seats[seat].lost
+        o.balance[seat] = net_lives(t, seat)
         o.place[seat] = t.seats[seat].place if is_final else 0
     o.ended_deal = t.phase != TURNS
     o.ended_match = t.phase == OVER
@@ -188,10 +197,7 @@ def play_thresholds_all(rules: Any, thresholds: Any, seed: int, first_match: int
             if t.phase == BETWEEN:
                 _deal(t, r)
             seat = np.int64(t.to_act)
-            action = np.int64(hand_rank(t, seat) < thresholds[seat])
-            if not (can_exchange(t, r) if action == EXCHANGE else can_stand(t, r)):
-                action = STAND + EXCHANGE - action
-            act(t, r, action)
+            act(t, r, legal_action(t, r, np.int64(hand_rank(t, seat) < thresholds[seat])))
             num_decisions += 1
         for seat in range(num_seats):
             places[match, seat] = t.seats[seat].place

@@ -284,20 +284,22 @@ class Table:
 
     def remembered(self, seat: int) -> dict[str, int]:
         """How many cards of each rank `seat` has seen in earlier deals since the shuffle (reshuffle: on_exhaustion)."""
-        if not 0 <= seat < self.num_seats or not self.rules.compiled[0].keeps_rest:
-            return {}
+        self._check_seat(seat)
         gone = self._tables["gone"][0, seat].tolist()
         return {rank: gone[number] for number, rank in enumerate(self.rules.ranks) if gone[number]}
 
     def observe(self, seat: int) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         """What `seat` sees now, float32 [F], and what it may choose, int8 [A] (see observation.py)."""
-        if not 0 <= seat < self.num_seats:
-            raise GnavError(f"seat must be 0 to {self.num_seats - 1}, not {seat}")
+        self._check_seat(seat)
         observation = np.zeros(num_features(self.num_seats), np.float32)
         action_mask = np.zeros(NUM_ACTIONS, np.int8)
         observe(self.record, self._rules_record, seat, observation)
         write_mask(self.record, self._rules_record, seat, action_mask)
         return observation, action_mask
+
+    def _check_seat(self, seat: int) -> None:
+        if not 0 <= seat < self.num_seats:
+            raise GnavError(f"seat must be 0 to {self.num_seats - 1}, not {seat}")
 
     @classmethod
     def from_record(cls, rules: Rules, record: Any) -> Self:

@@ -31,7 +31,7 @@ def documents() -> dict[Path, str]:
 
 def _page(name: str) -> str:
     rules = VARIANTS[name]
-    play = f"gnav play --rules {name} --seats {min(max(5, rules.min_players), rules.seat_limit)}"
+    play = f"gnav play --rules {name} --seats {rules.nearest_seats(5)}"
     return f"{MADE}{sheet_markdown(make_sheet(rules))}\nPlay it: `{play}` · [All rulesets](README.md)\n"
 
 
@@ -47,8 +47,14 @@ def _index() -> str:
         "|---|---|---|---|---|---|",
     ]
     for name, rules in VARIANTS.items():
-        seats = f"{rules.min_players}–{rules.seat_limit}".removesuffix(f"–{rules.min_players}")
-        cells = (f"[{name}]({name}.md)", rules.title, seats, str(rules.num_cards), str(rules.lives), rules.source)
+        cells = (
+            f"[{name}]({name}.md)",
+            rules.title,
+            rules.seat_span("–"),
+            str(rules.num_cards),
+            str(rules.lives),
+            rules.source,
+        )
         lines.append(f"| {' | '.join(cells)} |")
     return MADE + "\n".join(lines) + "\n"
 

@@ -62,7 +62,7 @@ def shuffled(rules: Rules, chooser: random.Random, bias: float = 0.0) -> list[st
 def seats_for(rules: Rules | str, wanted: int) -> int:
     """The number of seats nearest to `wanted` for which the ruleset is made."""
     rules = VARIANTS[rules] if isinstance(rules, str) else rules
-    return min(max(wanted, rules.min_players), rules.seat_limit)
+    return rules.nearest_seats(wanted)
 
 
 class SideBySide:

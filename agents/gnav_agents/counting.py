@@ -20,12 +20,12 @@ from gnav_agents.agent import Masks, Observations, Policy, certain, known_ranks,
 from gnav_env._jit import kernel
 from gnav_env.chance import below, random_key, shuffle
 from gnav_env.compiled import MAX_RANKS
-from gnav_env.engine import act, begin_deal, begin_match, can_exchange, can_stand, cards_needed
+from gnav_env.engine import act, begin_deal, begin_match, can_exchange, can_stand, cards_needed, legal_action
 from gnav_env.observation import num_features, observe, piece
 from gnav_env.rules import Rules
-from gnav_env.state import EXCHANGE, NUM_ACTIONS, REFUSED, STAND, STOOD, TABLE, TURNS, hand_rank
+from gnav_env.state import EXCHANGE, NUM_ACTIONS, REFUSED, STAND, STOOD, TABLE, TURNS, hand_rank, net_lives
 
-__all__ = ["Counting", "opponent_level", "reply_table", "situations"]
+__all__ = ["Counting", "opponent_action", "opponent_level", "relative_balance", "reply_table", "situations"]
 
 SITUATION = (
     MAX_RANKS,  # own rank
@@ -185,29 +185,29 @@ def sample_all(tables: Any, rules: Any, num_seats: int, level: int, seed: int, o
                 if t.phase != TURNS:
                     break
                 seat: Any = np.int64(t.to_act)
-                choice: Any = np.int64(hand_rank(t, seat) < level - 1 + below(random_key(key, seat), 3))
-                if not can_stand(t, r):
-                    choice = EXCHANGE
-                elif not can_exchange(t, r):
-                    choice = STAND
-                elif seat == chooser:
+                choice: Any = opponent_action(t, r, key, seat, level)
+                if seat == chooser and can_stand(t, r) and can_exchange(t, r):
                     found = 1
                     choice = action
                     if action == STAND:
                         observe(t, r, seat, observations[num_found])
                 act(t, r, choice)
-            balances[num_found, action] = _balance(t, chooser)
+            balances[num_found, action] = relative_balance(t, chooser)
         num_found += found
     return num_found
 
 
 @kernel
-def _balance(t: Any, seat: int) -> float:
+def opponent_action(t: Any, r: Any, key: Any, seat: int, level: int) -> int:
+    """EXCHANGE below `level`, or below one rank more or less, as the deal's `key` has it for `seat`, where legal."""
+    wanted: Any = np.int64(hand_rank(t, seat) < level - 1 + below(random_key(key, seat), 3))
+    return legal_action(t, r, wanted)
+
+
+@kernel
+def relative_balance(t: Any, seat: int) -> float:
     """Lives that `seat` has won and lost in this deal, less the average of the others'."""
-    own, all_seats = 0, 0
+    own, all_seats = net_lives(t, seat), 0
     for other in range(np.int64(t.num_seats)):
-        balance = np.int64(t.seats[other].gained) + t.seats[other].bonus - np.int64(t.seats[other].lost)
-        all_seats += balance
-        if other == seat:
-            own = balance
+        all_seats += net_lives(t, other)
     return own - (all_seats - own) / (np.int64(t.num_seats) - 1)

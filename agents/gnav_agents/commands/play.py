@@ -54,7 +54,7 @@ def play(
 
     ruleset = get_rules(rules)
     if seats is None:
-        seats = min(max(6, ruleset.min_players), ruleset.seat_limit)
+        seats = ruleset.nearest_seats(6)
     ruleset.check_seats(seats)
     if not watch and not 0 <= seat < seats:
         raise GnavError(f"--seat must be 0 to {seats - 1}, not {seat}")

@@ -30,7 +30,7 @@ def list_rules() -> None:
     table = Table("name", "title", "seats", "cards", "lives", "source", show_edge=False)
     table.columns[0].no_wrap = True
     for ruleset in VARIANTS.values():
-        numbers = (_seats(ruleset.min_players, ruleset.seat_limit), str(ruleset.num_cards), str(ruleset.lives))
+        numbers = (ruleset.seat_span("–"), str(ruleset.num_cards), str(ruleset.lives))
         table.add_row(*map(Text, (ruleset.name, ruleset.title, *numbers, ruleset.source)))
     Console().print(table)
 
@@ -118,7 +118,7 @@ def validate(
             is_good = False
             print(f"gnav: {error}", file=sys.stderr)
         else:
-            seats = _seats(ruleset.min_players, ruleset.seat_limit)
+            seats = ruleset.seat_span("–")
             print(f"{path}: {ruleset.name} {ruleset.hash}, {seats} seats, {ruleset.num_cards} cards")
     if not is_good:
         raise typer.Exit(2)
@@ -133,7 +133,3 @@ def schema() -> None:
     from gnav_env.variants import VARIANTS
 
     print(json.dumps(rules_schema(VARIANTS), indent=2, ensure_ascii=False))
-
-
-def _seats(low: int, high: int) -> str:
-    return f"{low}" if low == high else f"{low}–{high}"

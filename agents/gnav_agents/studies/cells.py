@@ -23,7 +23,7 @@ class Grid:
 
     def seats_of(self, rules: Rules) -> list[int]:
         """The numbers of seats that can play `rules`."""
-        return [n for n in self.seats if rules.min_players <= n <= rules.seat_limit]
+        return [n for n in self.seats if rules.can_seat(n)]
 
     @property
     def notes(self) -> list[str]:
@@ -32,9 +32,8 @@ class Grid:
         for rules in self.rules:
             left_out = [n for n in self.seats if n not in self.seats_of(rules)]
             if left_out:
-                span = " to ".join(str(n) for n in dict.fromkeys((rules.min_players, rules.seat_limit)))
                 numbers = ", ".join(map(str, left_out))
-                notes.append(f"{rules.name} is played by {span}: {numbers} left out")
+                notes.append(f"{rules.name} is played by {rules.seat_span()}: {numbers} left out")
         return notes
 
 

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gnav_agents.counting import opponent_action, relative_balance
 from gnav_env._jit import kernel
 from gnav_env.chance import below, random_key, shoe_key, shuffle
 from gnav_env.effects import REDIRECTS
-from gnav_env.engine import act, begin_deal, begin_match, can_exchange, can_stand, cards_needed
+from gnav_env.engine import act, begin_deal, begin_match, can_exchange, can_stand, cards_needed, legal_action
 from gnav_env.rules import Rules
 from gnav_env.state import EXCHANGE, NOT_ACTED, NUM_ACTIONS, STAND, STOOD, TABLE, TURNS, hand_rank, neighbour
 
@@ -116,7 +117,7 @@ def choices_all(
                 if t.phase != TURNS:
                     break
                 seat: Any = np.int64(t.to_act)
-                choice: Any = _usual(t, r, luck, seat, level)
+                choice: Any = opponent_action(t, r, luck, seat, level)
                 if seat == chooser and t.seats[seat].hand == seat and can_stand(t, r) and can_exchange(t, r):
                     status[number, 0] = 1
                     choice = action
@@ -125,7 +126,7 @@ def choices_all(
                 turn = t.seats[chooser].turn
                 status[number, 1] = turn in (STOOD, NOT_ACTED)
             lost[number, action] = t.seats[chooser].lost
-            balance[number, action] = _balance(t, chooser)
+            balance[number, action] = relative_balance(t, chooser)
 
 
 @kernel
@@ -143,7 +144,7 @@ def losses_all(rules: Any, level: int, key: Any, lost: Any) -> None:
         for _ in range(num_seats):
             if t.phase != TURNS:
                 break
-            act(t, r, _legal(t, r, hand_rank(t, np.int64(t.to_act)) < level))
+            act(t, r, legal_action(t, r, np.int64(hand_rank(t, np.int64(t.to_act)) < level)))
         for position in range(num_seats):
             lost[number, position] = t.seats[_seat_at(t, r, position)].lost
 
@@ -177,14 +178,14 @@ def challenges_all(
                 if t.phase != TURNS:
                     break
                 seat: Any = np.int64(t.to_act)
-                choice: Any = _usual(t, r, luck, seat, level)
+                choice: Any = opponent_action(t, r, luck, seat, level)
                 if seat == challenger and t.seats[seat].hand == seat and can_exchange(t, r):
                     choice = EXCHANGE
                     effect = r.asked[hand_rank(t, neighbour(t, seat, np.int64(r.direction)))]
                     num_met += effect == (REDIRECTS if kind == 1 else 0)
                 act(t, r, choice)
             lost[number, kind] = t.seats[challenger].lost
-            balance[number, kind] = _balance(t, challenger)
+            balance[number, kind] = relative_balance(t, challenger)
         found[number] = num_met == 2
 
 
@@ -209,33 +210,3 @@ def _put(t: Any, r: Any, luck: Any, position: int, rank: int) -> None:
                 t.deck[position] = rank
                 break
             copy -= 1
-
-
-@kernel
-def _usual(t: Any, r: Any, luck: Any, seat: int, level: int) -> int:
-    """What an opponent does: EXCHANGE below `level`, or below one rank more or less, as the deal's luck has it."""
-    return _legal(t, r, hand_rank(t, seat) < level - 1 + below(random_key(luck, seat), 3))
-
-
-@kernel
-def _legal(t: Any, r: Any, wants_exchange: bool) -> int:
-    """The wanted action, or the other one where it is illegal."""
-    if not can_stand(t, r):
-        return EXCHANGE
-    if not can_exchange(t, r):
-        return STAND
-    return EXCHANGE if wants_exchange else STAND
-
-
-@kernel
-def _balance(t: Any, seat: int) -> float:
-    """Lives that `seat` has won and lost in this deal, less the average of the others'."""
-    own, others = 0, 0
-    for other in range(np.int64(t.num_seats)):
-        record = t.seats[other]
-        balance = np.int64(record.gained) + np.int64(record.bonus) - np.int64(record.lost)
-        if other == seat:
-            own = balance
-        else:
-            others += balance
-    return own - others / (np.int64(t.num_seats) - 1)

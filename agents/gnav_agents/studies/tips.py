@@ -341,7 +341,7 @@ def _next_plain(rules: Rules) -> str | None:
 
 def _long_seats(rules: Rules) -> list[int]:
     """The numbers of seats of the claim about length that the ruleset can be played by, if it has no fixed length."""
-    return [n for n in LONG_SEATS if rules.min_players <= n <= rules.seat_limit and rules.num_deals == 0]
+    return [n for n in LONG_SEATS if rules.can_seat(n) and rules.num_deals == 0]
 
 
 def _names(rules: Rules, ranks: Sequence[str]) -> str:
