@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gnav_env._jit import kernel
-from gnav_env.compiled import COMPARED, ENDS_AT_ONCE, TO_HOLDER, TO_NOBODY
+from gnav_env.compiled import COMPARED, ENDS_AT_ONCE, MAX_RANKS, TO_HOLDER, TO_NOBODY
 from gnav_env.effects import FINES, FINES_ORIGIN, REDIRECTS, REFUSES, STOPS, SWEEPS, UNDOES, UNDOES_ALL
 from gnav_env.showdown import end_match, showdown
 from gnav_env.state import (
@@ -112,7 +112,10 @@ def _clear_seat(t: Any, seat: int) -> None:
     t.seats[seat].answers = 0
     t.seats[seat].revealed = 0
     t.seats[seat].knocked = 0
-    t.seats[seat].fined = 0
+    if t.seats[seat].fined > 0:
+        t.seats[seat].fined = 0
+        for rank in range(MAX_RANKS):
+            t.fines[seat, rank] = 0
     t.seats[seat].lost = 0
     t.seats[seat].gained = 0
     t.seats[seat].bonus = 0
@@ -291,7 +294,7 @@ def _exchange(t: Any, r: Any, challenger: int) -> None:
             return
         _reveal(t, r, seat, effect)
         if effect != REDIRECTS:
-            _answer(t, r, challenger, seat, effect, np.int64(r.asked_fine[rank]))
+            _answer(t, r, challenger, seat, rank, effect, np.int64(r.asked_fine[rank]))
             return
     t.seats[challenger].asked = STOCK
     for _ in range(np.int64(r.num_cards)):
@@ -310,7 +313,7 @@ def _exchange(t: Any, r: Any, challenger: int) -> None:
             return
         mark(t.face_up, position)
         if effect != REDIRECTS:
-            _answer(t, r, challenger, STOCK, effect, np.int64(r.turned_fine[rank]))
+            _answer(t, r, challenger, STOCK, rank, effect, np.int64(r.turned_fine[rank]))
             return
     t.seats[challenger].turn = FAILED
 
@@ -347,13 +350,13 @@ def _reveal(t: Any, r: Any, seat: int, effect: int) -> None:
 
 
 @kernel
-def _answer(t: Any, r: Any, challenger: int, holder: int, effect: int, fine: int) -> None:
-    """A card of `holder` (a seat or STOCK) has refused, with all that it does besides."""
+def _answer(t: Any, r: Any, challenger: int, holder: int, rank: int, effect: int, fine: int) -> None:
+    """The card of `holder` (a seat or STOCK), a `rank`, has refused, with all that it does besides."""
     t.seats[challenger].turn = REFUSED
     t.seats[challenger].asked = holder
     offered = np.int64(t.seats[challenger].hand)
     if effect & FINES:
-        _fine(t, r, _payer(t, effect, challenger, offered), holder, fine)
+        _fine(t, r, _payer(t, effect, challenger, offered), holder, rank, fine)
     if effect & STOPS:
         t.stopped = 1
     if effect & UNDOES:
@@ -421,14 +424,14 @@ def _sweep(t: Any, r: Any, challenger: int, offered: int) -> None:
             continue
         _reveal(t, r, seat, effect)
         if effect & FINES:
-            _fine(t, r, _payer(t, effect, challenger, offered), seat, np.int64(r.asked_fine[rank]))
+            _fine(t, r, _payer(t, effect, challenger, offered), seat, rank, np.int64(r.asked_fine[rank]))
         if effect != REDIRECTS:
             break
 
 
 @kernel
-def _fine(t: Any, r: Any, payer: int, holder: int, amount: int) -> None:
-    """`payer` has paid a fine, as far as it can; if that leaves one seat in the match, the match may be over.
+def _fine(t: Any, r: Any, payer: int, holder: int, rank: int, amount: int) -> None:
+    """`payer` has paid a fine to a card of `rank`, as far as it can; the match may be over if that leaves one seat.
 
     A fine that goes to the holder of the card goes to the pool if that is no seat with lives; nobody pays himself.
     """
@@ -437,6 +440,7 @@ def _fine(t: Any, r: Any, payer: int, holder: int, amount: int) -> None:
     paid = min(amount, np.int64(t.seats[payer].lives))
     t.seats[payer].lives -= paid
     t.seats[payer].fined += paid
+    t.fines[payer, rank] += paid
     t.seats[payer].lost += paid
     if r.fine_to == TO_HOLDER and holder >= 0 and t.seats[holder].lives > 0:
         t.seats[holder].lives += paid

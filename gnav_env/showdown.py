@@ -22,7 +22,7 @@ from gnav_env.compiled import (
     TO_POOL,
 )
 from gnav_env.effects import SPECIAL_ROWS
-from gnav_env.state import BETWEEN, NOBODY, OVER, hand_rank, is_live, mark, neighbour
+from gnav_env.state import AS_LOWEST, AS_SPECIAL, BETWEEN, NOBODY, OVER, hand_rank, is_live, mark, neighbour
 
 __all__ = ["end_match", "showdown"]
 
@@ -74,7 +74,7 @@ def _look_at_cards(t: Any, r: Any) -> tuple[int, bool, bool]:
             row = _special_row(t, r, rank) if r.special[rank] else -1
             if row >= 0:
                 height = np.int64(r.special_height[rank, row])
-                t.seats[seat].loser = r.special_loses[rank, row]
+                t.seats[seat].loser = AS_SPECIAL if r.special_loses[rank, row] else 0
                 t.seats[seat].bonus = r.special_bonus[rank, row]
                 if r.special_spares[rank, row]:
                     others_lose = False
@@ -108,7 +108,7 @@ def _mark_lowest(t: Any, r: Any, lowest: int) -> None:
     num_tied = 0
     for seat in range(np.int64(t.num_seats)):
         if t.seats[seat].height == lowest:
-            t.seats[seat].loser = 1
+            t.seats[seat].loser = AS_LOWEST
             num_tied += 1
     if num_tied > 1 and r.ties != TIED_ALL:
         _spare_tied(t, r, lowest)
@@ -129,7 +129,7 @@ def _spare_tied(t: Any, r: Any, lowest: int) -> None:
     for _ in range(np.int64(t.num_seats)):
         seat = neighbour(t, seat, r.direction)
         if t.seats[seat].height == lowest:
-            t.seats[seat].loser = first_loses
+            t.seats[seat].loser = AS_LOWEST if first_loses else 0
             first_loses = False
         if seat == t.dealer:
             break

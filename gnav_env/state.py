@@ -17,6 +17,8 @@ from gnav_env._jit import kernel
 from gnav_env.compiled import COMPARED, MAX_CARDS, MAX_RANKS, MAX_SEATS
 
 __all__ = [
+    "AS_LOWEST",
+    "AS_SPECIAL",
     "BETWEEN",
     "DREW",
     "EXCHANGE",
@@ -53,6 +55,9 @@ BETWEEN, TURNS, OVER = 0, 1, 2
 NOT_ACTED, STOOD, TRADED, DREW, REFUSED, FAILED = 0, 1, 2, 3, 4, 5
 """How a seat's turn went; FAILED: the challenge found no card."""
 
+AS_LOWEST, AS_SPECIAL = 1, 2
+"""Why a card lost at the showdown: it was the lowest, or of a special rank that loses by itself."""
+
 NOBODY, STOCK = -1, -2
 """Instead of a seat: none, and the stock."""
 
@@ -77,7 +82,7 @@ SEAT = np.dtype(
             ("revealed", np.int8),  # 1 + the rank with which the seat last answered, 0 if none or not spoken
             ("knocked", np.int8),
             ("height", np.int8),  # after a showdown: as what its card was compared, in half ranks, or NOT_COMPARED
-            ("loser", np.int8),  # 1: lost at the showdown
+            ("loser", np.int8),  # lost at the showdown: AS_LOWEST or AS_SPECIAL, otherwise 0
             ("seen", np.int64, (2,)),  # positions whose faces the seat has seen, a set of bits (see `holds`)
         ],
     )
@@ -110,6 +115,7 @@ TABLE = np.dtype(
             # where deals go on from the rest of the deck
             ("gone", np.int8, (MAX_SEATS, MAX_RANKS)),  # by seat and rank: cards seen in deals since the shuffle
             ("antes", np.int32, (MAX_SEATS,)),  # paid by each seat
+            ("fines", np.int16, (MAX_SEATS, MAX_RANKS)),  # by seat and rank: lives paid in this deal to cards that fine
         ],
     )
 )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gnav_env import chance, engine
 from gnav_env.errors import GnavError, IllegalAction
+from gnav_env.losses import add_losses, cause_numbers, loss_causes
 from gnav_env.observation import num_features, observe, write_mask
 from gnav_env.rules import Rules
 from gnav_env.state import BETWEEN, EXCHANGE, NOBODY, NUM_ACTIONS, OVER, STAND, TABLE, TURNS, holds
@@ -204,6 +205,15 @@ class Table:
         Lives received (fines to the holder, a special's bonus) are not taken off.
         """
         return self.by_seat("lost")
+
+    @property
+    def losses(self) -> list[dict[str, int]]:
+        """The same by cause: `lowest`, or the rank of the card that took a fine or lost by itself."""
+        names, numbers = loss_causes(self.rules), cause_numbers(self.rules)
+        counts = np.zeros((self.num_seats, len(names)), np.int64)
+        for seat, row in enumerate(counts):
+            add_losses(self.record, seat, numbers, row)
+        return [{name: n for name, n in zip(names, row, strict=True) if n} for row in counts.tolist()]
 
     @property
     def places(self) -> list[int]:

@@ -135,6 +135,7 @@ class SideBySide:
             "hands": oracle.hands,
             "zones": (sorted(hands), stock, sorted(aside)),
             "lost": oracle.lost,
+            "losses": [{cause: n for cause, n in paid.items() if n} for paid in oracle.losses],
             "losers": oracle.losers,
             "sit_out": oracle.sit_out,
             "places": oracle.places,
@@ -161,6 +162,7 @@ class SideBySide:
             "hands": list(table.hands),
             "zones": (sorted(hands), list(stock), sorted(aside)),
             "lost": list(table.lost),
+            "losses": table.losses,
             "losers": sorted(table.losers),
             "sit_out": sorted(table.sit_out),
             "places": table.by_seat("place"),  # before they are final too

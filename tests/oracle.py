@@ -80,6 +80,7 @@ class Oracle:
         self.losers: list[int] = []
         self.knocks: list[int] = []
         self.lost = [0] * num_seats
+        self.losses: list[Counter[str]] = [Counter() for _ in self.seats]
         # The zones of the current deal.
         self.cards: list[Card | None] = [None] * num_seats
         self.stock: list[Card] = []
@@ -153,6 +154,7 @@ class Oracle:
         self.sit_out = []
         self.losers = []
         self.lost = [0] * self.num_seats
+        self.losses = [Counter() for _ in self.seats]
         for seat in playing:
             self.antes[seat] += self.rules.ante
             self.stakes += self.rules.ante
@@ -240,7 +242,7 @@ class Oracle:
                 return False
             self._answer(asked)
             if not effect.redirect:
-                return self._refuse(challenger, effect, holder=asked)
+                return self._refuse(challenger, effect, self._card_of(asked).rank, holder=asked)
         while self.stock:
             card = self.stock.pop(0)
             self.used.append(card)
@@ -251,7 +253,7 @@ class Oracle:
             self._show_to_all(card)
             self.aside.append(card)
             if not effect.redirect:
-                return self._refuse(challenger, effect, holder=None)
+                return self._refuse(challenger, effect, card.rank, holder=None)
         return False
 
     def _answer(self, seat: int) -> None:
@@ -282,9 +284,9 @@ class Oracle:
         self.aside.append(given)
         self.moves.append(Draw(challenger, drawn, given))
 
-    def _refuse(self, challenger: int, effect: Effect, holder: int | None) -> bool:
-        """What a refusing card does besides: the fine, the undo. True if it stops the deal."""
-        self._fine(effect, challenger, self._card_of(challenger), holder)
+    def _refuse(self, challenger: int, effect: Effect, rank: str, holder: int | None) -> bool:
+        """What a refusing card of `rank` does besides: the fine, the undo. True if it stops the deal."""
+        self._fine(effect, challenger, self._card_of(challenger), rank, holder)
         if effect.undo == "all":
             self._undo_all()
         elif effect.undo == "card":
@@ -293,7 +295,7 @@ class Oracle:
             self._sweep(challenger)
         return effect.stop
 
-    def _fine(self, effect: Effect, challenger: int, offered: Card, holder: int | None) -> None:
+    def _fine(self, effect: Effect, challenger: int, offered: Card, rank: str, holder: int | None) -> None:
         """Let the challenger, or the seat to which the `offered` card was dealt, pay what `effect` says."""
         payer = challenger if effect.payer == "challenger" else offered.origin
         if payer is None or self._is_decided():
@@ -305,6 +307,7 @@ class Oracle:
             return
         self.lives[payer] -= paid
         self.lost[payer] += paid
+        self.losses[payer][rank] += paid
         if self.rules.fine_to == "holder" and holder is not None and self.lives[holder] > 0:
             self.lives[holder] += paid
         elif self.rules.fine_to != "none":
@@ -346,7 +349,7 @@ class Oracle:
                 continue
             self._answer(seat)
             if effect.refuses:
-                self._fine(effect, challenger, offered, holder=seat)
+                self._fine(effect, challenger, offered, self._card_of(seat).rank, holder=seat)
                 return
 
     def _step_back(self, holder: int, seat: int) -> None:
@@ -369,7 +372,7 @@ class Oracle:
             compared = [seat for seat in live if seat not in losers and seat not in immune]
             losers += self._lowest({seat: self._height(seat, specials.get(seat)) for seat in compared})
 
-        self._pay_losses(sorted(losers))
+        self._pay_losses(sorted(losers), by_themselves=[s for s in specials if specials[s].holder == "lose"])
         for seat, special in specials.items():
             if self.lives[seat] > 0:
                 self.lives[seat] += special.bonus
@@ -405,12 +408,14 @@ class Oracle:
             return []
         return lowest
 
-    def _pay_losses(self, losers: list[int]) -> None:
+    def _pay_losses(self, losers: list[int], by_themselves: list[int]) -> None:
         self.losers = losers
         for seat in losers:
-            paid = min(self.rules.loss.get(self._card_of(seat).rank, 1), self.lives[seat])
+            rank = self._card_of(seat).rank
+            paid = min(self.rules.loss.get(rank, 1), self.lives[seat])
             self.lives[seat] -= paid
             self.lost[seat] += paid
+            self.losses[seat][rank if seat in by_themselves else "lowest"] += paid
             if self.rules.loss_to == "pool":
                 self.pool += paid
 
