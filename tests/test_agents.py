@@ -8,10 +8,22 @@ import pytest
 from numpy.typing import NDArray
 
 from gnav_agents import counting
-from gnav_agents.agent import Agent, Policy, checked_actions
+from gnav_agents.agent import (
+    Agent,
+    Policy,
+    certain,
+    checked_actions,
+    dealer_slot,
+    is_playing,
+    known_rank,
+    known_ranks,
+    legal,
+    own_ranks,
+    settled_and_behind,
+)
 from gnav_agents.registry import make_agent
 from gnav_env import EXCHANGE, STAND, VARIANTS, GnavError, Rules, Table, Tables, get_rules
-from gnav_env.observation import num_features, observe, write_mask
+from gnav_env.observation import num_features, observe, piece, write_mask
 
 AGENTS = ("uniform", "stand", "exchange", "threshold:{middle}", "tips", "counting")
 SEATS = (2, 3, 6, 20)
@@ -130,12 +142,14 @@ def test_probabilities_are_of_legal_actions_and_sum_to_one(name: str) -> None:
     assert np.allclose(probabilities.sum(axis=1), 1)
 
 
+@pytest.mark.pure
 def test_uniform_takes_each_legal_action_as_often() -> None:
     mask = np.array([[1, 1], [1, 0], [0, 1]], np.int8)
     probabilities = make_agent("uniform").probabilities(np.zeros((3, num_features(6)), np.float32), mask)  # type: ignore[attr-defined]
     assert probabilities.tolist() == [[0.5, 0.5], [1, 0], [0, 1]]
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize(
     ("rank", "lowest_kept", "highest_given"),
     [("VII", "7", "6"), ("7", "7", "6"), ("house", "house", "12"), ("Pot", "pot", "owl"), ("i", "1", "0")],
@@ -148,6 +162,7 @@ def test_a_threshold_keeps_its_rank_and_gives_the_next_lower_away(
     assert choice(agent, [highest_given, "9", "4"]) == EXCHANGE
 
 
+@pytest.mark.pure
 def test_stand_and_exchange_do_so_with_any_card() -> None:
     for rank in get_rules("pagat").ranks:
         deck = [rank, "5", "8"]
@@ -155,10 +170,12 @@ def test_stand_and_exchange_do_so_with_any_card() -> None:
         assert choice(make_agent("exchange"), deck) == EXCHANGE
 
 
+@pytest.mark.pure
 def test_a_ruleset_that_forbids_standing_is_kept_to() -> None:
     assert choice(make_agent("stand", "forced"), ["4", "5", "8"], rules="forced") == EXCHANGE
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("num_seats", [2, 6])
 def test_tips_keep_matadors_and_nine_to_twelve_and_give_three_and_lower_away(num_seats: int) -> None:
     agent = make_agent("tips")
@@ -169,28 +186,33 @@ def test_tips_keep_matadors_and_nine_to_twelve_and_give_three_and_lower_away(num
         assert choice(agent, [rank, *others]) == EXCHANGE, rank
 
 
+@pytest.mark.pure
 def test_tips_bands_go_by_strength_in_other_packs() -> None:
     agent = make_agent("tips", "joker_cuckoo")
     for rank, action in (("10", STAND), ("9", STAND), ("8", STAND), ("4", EXCHANGE), ("A", EXCHANGE)):
         assert choice(agent, [rank, "6", "7"], rules="joker_cuckoo") == action, rank
 
 
+@pytest.mark.pure
 def test_tips_are_the_more_careful_the_more_seats_are_behind() -> None:
     agent = make_agent("tips")
     assert choice(agent, ["7", "8", "7", "8", "9", "9"]) == STAND
     assert choice(agent, ["8", "7"], rules="pagat", actions=[STAND]) == EXCHANGE
 
 
+@pytest.mark.pure
 def test_tips_never_ask_a_seat_that_is_known_to_hold_a_lower_card() -> None:
     assert choice(make_agent("tips"), ["0", "fool", "8"]) == STAND
 
 
+@pytest.mark.pure
 def test_tips_keep_any_card_when_a_lower_one_is_known_to_be_settled() -> None:
     # seat 0 asks seat 1, which then holds the 2 and knows that seat 0 has the 1
     assert choice(make_agent("tips"), ["2", "1", "9", "9"], [EXCHANGE]) == STAND
     assert choice(make_agent("tips"), ["1", "2", "9", "9"], [EXCHANGE]) == EXCHANGE
 
 
+@pytest.mark.pure
 def test_tips_keep_any_card_when_two_fools_elsewhere_will_lose_alone() -> None:
     assert choice(make_agent("tips"), ["0", "5", "fool", "fool"]) == STAND
     assert choice(make_agent("tips"), ["0", "5", "8", "fool"]) == EXCHANGE
@@ -200,6 +222,30 @@ def test_counting_keeps_a_card_when_a_lower_one_is_known_to_be_settled() -> None
     agent = make_agent("counting", num_seats=4)
     assert choice(agent, ["2", "1", "9", "9"], [EXCHANGE]) == STAND
     assert choice(agent, ["1", "2", "9", "9"], [EXCHANGE]) == EXCHANGE
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(
+    ("deck", "actions", "own", "others"),
+    [  # seats behind, plain card known, special known, cards that went nowhere, settled seats that stood
+        (["2", "1", "9", "9"], [], "2", (3, 0, 0, 0, 0)),
+        (["2", "1", "9", "9"], [EXCHANGE], "2", (2, 1, 0, 0, 0)),
+        (["1", "1", "9", "9"], [EXCHANGE], "1", (2, 4, 0, 0, 0)),
+        (["2", "fool", "9", "9"], [EXCHANGE], "2", (2, 0, 1, 0, 0)),
+        (["2", "9", "5", "fool"], [STAND], "9", (2, 0, 3, 0, 1)),
+        (["8", "fool", "9", "9"], [], "8", (3, 0, 2, 0, 0)),
+        (["9", "9", "fool", "fool"], [], "9", (3, 0, 4, 0, 0)),
+        (["2", "house", "9", "9"], [EXCHANGE, STAND], "9", (0, 0, 0, 0, 1)),
+        (["2", "dragon", "9", "9"], [EXCHANGE, STAND], "9", (0, 0, 0, 1, 1)),
+        (["2", "cat", "9", "9"], [EXCHANGE, STAND], "9", (0, 0, 0, 2, 1)),
+    ],
+)
+def test_a_situation_is_what_the_seat_sees(
+    deck: list[str], actions: list[int], own: str, others: tuple[int, ...]
+) -> None:
+    rules = get_rules("pagat")
+    number = counting.situations(view(deck, actions)[0], rules)
+    assert np.unravel_index(number[0], counting.SITUATION) == (rules.rank_numbers[own], *others)
 
 
 def test_counting_makes_the_same_table_again() -> None:
@@ -224,6 +270,50 @@ def test_counting_outlives_threshold_players(rank: str) -> None:
 def test_counting_outlives_the_tips() -> None:
     # measured over 16000 matches: 1.04, give or take 0.01
     assert share_of_wins(make_agent("counting"), make_agent("tips"), 3000, seed=8) > 1.01
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize(("ruleset", "num_seats"), [("pagat", 6), ("letters", 3), ("hypp", 8)])
+def test_helpers_for_all_rows_and_kernels_for_one_view_read_the_same(ruleset: str, num_seats: int) -> None:
+    rules = get_rules(ruleset)
+    num_ranks = len(rules.ranks)
+    tables = Tables(rules, num_seats, 16, seed=6)
+    luck = np.random.default_rng(6)
+    for _ in range(3 * num_seats):
+        seen = tables.observation
+        settled, behind = settled_and_behind(seen)
+        slots = np.arange(1, num_seats)
+        for b, row in enumerate(seen):
+            playing = np.array([is_playing(row, slot) for slot in range(1, num_seats)])
+            dealer = dealer_slot(row, num_seats)
+            assert (settled[b, 1:] == playing & (slots > dealer)).all()
+            assert (behind[b, 1:] == playing & (slots <= dealer)).all()
+            known = [known_rank(row, slot, num_ranks) for slot in range(num_seats)]
+            assert known_ranks(seen, num_ranks)[b].tolist() == known
+        assert (own_ranks(seen) == piece(seen, "own_card").argmax(axis=1)).all()
+        tables.step(legal(luck.integers(2, size=16), tables.action_mask))
+
+
+@pytest.mark.pure
+def test_what_is_certain_is_the_preferred_action_or_the_only_legal_one() -> None:
+    mask = np.array([[1, 1], [1, 1], [1, 0], [0, 1]], np.int8)
+    preferred = np.array([False, True, True, False])
+    assert certain(preferred, mask).tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]
+    assert legal(preferred, mask).tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.pure
+@pytest.mark.parametrize("preferred", [[0, 1, 2], [0, -1, 0], [0, 1]])
+def test_what_is_certain_must_be_an_action_in_each_row(preferred: list[int]) -> None:
+    with pytest.raises(GnavError, match="preferred must be 3 actions, one a row"):
+        certain(np.array(preferred), np.ones((3, 2), np.int8))
+
+
+@pytest.mark.parametrize("name", ["threshold:VII", "tips", "counting"])
+def test_an_observation_that_no_table_has_is_refused(name: str) -> None:
+    agent = make_agent(name)
+    with pytest.raises(GnavError, match="features"):
+        agent.act(np.zeros((3, 7), np.float32), np.ones((3, 2), np.int8), np.random.default_rng(0))
 
 
 def test_the_door_lets_legal_actions_through_as_int64() -> None:

@@ -3,8 +3,12 @@
 Agents are batched: row b of `observation` and `action_mask` is one seat's view of one table. An agent keeps
 no memory between calls; all that its seat may know is in the observation (see `gnav_env.observation`).
 
-Below the protocol stands what several agents need; an agent's file imports no other agent's.
+Below the protocol stands what several agents need; an agent's file imports no other agent's. First come helpers that
+read all rows at once, then kernels that read one `view`, a row [F], for agents that go round the table slot by slot.
 """
+
+# pyright: reportArgumentType=false, reportReturnType=false
+# (numba wants np.int64 where a reader and pyright see an int)
 
 from abc import ABC, abstractmethod
 from typing import Any, Protocol, runtime_checkable
@@ -12,11 +16,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from gnav_env._jit import kernel
+from gnav_env.compiled import MAX_RANKS
 from gnav_env.errors import GnavError
-from gnav_env.observation import piece
-from gnav_env.state import EXCHANGE, STAND
+from gnav_env.observation import num_features, num_seats_of, piece
+from gnav_env.state import EXCHANGE, NUM_ACTIONS, STAND
 
 __all__ = [
+    "SLOT",
     "Actions",
     "Agent",
     "Masks",
@@ -25,8 +32,14 @@ __all__ = [
     "ask",
     "certain",
     "checked_actions",
+    "dealer_slot",
+    "is_playing",
+    "known_rank",
     "known_ranks",
     "legal",
+    "own_rank",
+    "own_ranks",
+    "place",
     "settled_and_behind",
 ]
 
@@ -68,9 +81,28 @@ def legal(preferred: NDArray[Any], action_mask: Masks) -> Actions:
 
 
 def certain(preferred: NDArray[Any], action_mask: Masks) -> NDArray[np.float64]:
-    """Probabilities [B, A] without luck: 1 for `preferred` [B], or for the other where that is illegal."""
-    actions = legal(preferred, action_mask)
-    return np.stack([actions == STAND, actions == EXCHANGE], axis=1).astype(np.float64)
+    """Probabilities [B, A] without luck: 1 for `preferred` [B], or for the other where that is illegal.
+
+    Raises `GnavError` if `preferred` are not actions, one a row.
+    """
+    preferred = np.asarray(preferred, np.int64)
+    probabilities = np.zeros((len(action_mask), NUM_ACTIONS))
+    if preferred.shape != (len(action_mask),) or not _decide_all(preferred, action_mask, probabilities):
+        raise GnavError(f"preferred must be {len(action_mask)} actions, one a row: {STAND} STAND, {EXCHANGE} EXCHANGE")
+    return probabilities
+
+
+@kernel
+def _decide_all(preferred: Any, action_mask: Any, probabilities: Any) -> bool:
+    """Write 1 for the action that is taken into `probabilities` [B, A], zeros so far; False at what is no action."""
+    for b in range(preferred.size):
+        action = preferred[b]
+        if action != STAND and action != EXCHANGE:
+            return False
+        if not action_mask[b, action]:
+            action = 1 - action
+        probabilities[b, action] = 1
+    return True
 
 
 def checked_actions(agent_name: str, actions: Any, action_mask: Masks) -> Actions:
@@ -112,12 +144,20 @@ def ask(name: str, agent: Agent, observation: Observations, action_mask: Masks, 
     return checked_actions(name, answer, action_mask)
 
 
+def own_ranks(observation: Observations) -> NDArray[np.int64]:
+    """The number of the rank of the seat's own card, 0 the lowest, [B]; 0 for a seat without a card."""
+    num_seats_of(observation.shape[1])
+    ranks = np.empty(len(observation), np.int64)
+    _own_ranks_all(observation, ranks)
+    return ranks
+
+
 def settled_and_behind(observation: Observations) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Slots with a live card, two masks [B, S]: those that come before mine in this deal, those behind."""
-    is_playing = piece(observation, "playing")[..., 0] > 0
+    has_card = piece(observation, "playing")[..., 0] > 0
     to_dealer = piece(observation, "dealer")[..., 0].argmax(axis=1)[:, None]
-    slots = np.arange(is_playing.shape[1])
-    return is_playing & (slots > to_dealer), is_playing & (slots > 0) & (slots <= to_dealer)
+    slots = np.arange(has_card.shape[1])
+    return has_card & (slots > to_dealer), has_card & (slots > 0) & (slots <= to_dealer)
 
 
 def known_ranks(observation: Observations, num_ranks: int) -> NDArray[np.int64]:
@@ -125,3 +165,52 @@ def known_ranks(observation: Observations, num_ranks: int) -> NDArray[np.int64]:
     known = piece(observation, "known")
     rank = np.rint(known[..., 1] * (num_ranks - 1)).astype(np.int64)
     return np.where(known[..., 0] > 0, rank, -1)
+
+
+def place(name: str) -> int:
+    """Where the piece called `name` begins in a row of the observation; if it is one of each slot, for slot 0."""
+    return int(piece(np.arange(num_features(2)), name).flat[0])
+
+
+SLOT = num_features(3) - num_features(2)
+"""From the place of a piece in one slot's block to its place in the next one's."""
+
+_OWN_CARD, _PLAYING, _DEALER, _KNOWN = map(place, ("own_card", "playing", "dealer", "known"))
+
+
+@kernel
+def _own_ranks_all(observation: Any, ranks: Any) -> None:
+    for b in range(ranks.size):
+        ranks[b] = own_rank(observation[b])
+
+
+@kernel
+def own_rank(view: Any) -> int:
+    """The number of the rank of the seat's own card, 0 the lowest; 0 for a seat without a card."""
+    for rank in range(MAX_RANKS):
+        if view[_OWN_CARD + rank] > 0:
+            return rank
+    return 0
+
+
+@kernel
+def dealer_slot(view: Any, num_seats: int) -> int:
+    """The slot that deals: it and those between come behind the seat in this deal, those further on before it."""
+    for slot in range(num_seats):
+        if view[_DEALER + SLOT * slot] > 0:
+            return slot
+    return 0
+
+
+@kernel
+def is_playing(view: Any, slot: int) -> bool:
+    """The slot has a live card in this deal."""
+    return view[_PLAYING + SLOT * slot] > 0
+
+
+@kernel
+def known_rank(view: Any, slot: int, num_ranks: int) -> int:
+    """The number of the slot's rank if the seat knows it (its own in slot 0), otherwise -1."""
+    if view[_KNOWN + SLOT * slot] > 0:
+        return np.int64(np.rint(view[_KNOWN + 1 + SLOT * slot] * (num_ranks - 1)))
+    return -1

@@ -10,18 +10,33 @@ outliving them. The opponents are threshold players around the level that does b
 `opponent_level`).
 """
 
+# pyright: reportArgumentType=false
+# (numba wants np.int64 where a reader and pyright see an int)
+
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_agents.agent import Masks, Observations, Policy, certain, known_ranks, settled_and_behind
+from gnav_agents.agent import (
+    SLOT,
+    Masks,
+    Observations,
+    Policy,
+    certain,
+    dealer_slot,
+    is_playing,
+    known_rank,
+    own_rank,
+    own_ranks,
+    place,
+)
 from gnav_env._jit import kernel
 from gnav_env.chance import below, random_key, shuffle
-from gnav_env.compiled import MAX_RANKS
+from gnav_env.compiled import MAX_RANKS, MAX_SEATS
 from gnav_env.engine import act, begin_deal, begin_match, can_exchange, can_stand, cards_needed, legal_action
-from gnav_env.observation import num_features, observe, piece
+from gnav_env.observation import num_features, num_seats_of, observe
 from gnav_env.rules import Rules
 from gnav_env.state import EXCHANGE, NUM_ACTIONS, REFUSED, STAND, STOOD, TABLE, TURNS, hand_rank, net_lives
 
@@ -43,69 +58,103 @@ _CHUNK = 20_000
 _PRIOR = 20
 """So many samples of a situation count as much as the mean of the coarser situation that it belongs to."""
 
+_UNDONE, _HISTORY = place("undone"), place("action_history")
+_UNKNOWN = -1
+
 
 class Counting(Policy):
     """EXCHANGE where the table for as many seats as have live cards says that it gains, otherwise STAND."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._tables: dict[int, NDArray[np.float64]] = {}
+        self._replies = np.full((MAX_SEATS + 1, int(np.prod(SITUATION))), _UNKNOWN, np.int8)
+        """The better action by seats with live cards and situation; _UNKNOWN as long as nobody has asked."""
 
     def probabilities(self, observation: Observations, action_mask: Masks) -> NDArray[np.float64]:
         """float64 [B, A]: 1 for the better action, or for the other where that is illegal."""
-        situation = situations(observation, self._rules)
-        num_live = np.maximum(2, (piece(observation, "playing")[..., 0] > 0).sum(axis=1))
-        gain = np.empty(len(observation))
-        for num_seats in np.unique(num_live).tolist():
-            if num_seats not in self._tables:
-                self._tables[num_seats] = reply_table(self._rules, num_seats)
-            rows = num_live == num_seats
-            gain[rows] = self._tables[num_seats][situation[rows]]
-        return certain(gain > 0, action_mask)
+        replies = np.empty(len(observation), np.int64)
+        seats = num_seats_of(observation.shape[1])
+        while num_live := _reply_all(observation, seats, self._rules.compiled, self._replies, replies):
+            self._replies[num_live] = reply_table(self._rules, num_live) > 0
+        return certain(replies, action_mask)
+
+
+@kernel
+def _reply_all(observation: Any, num_seats: int, rules: Any, table: Any, replies: Any) -> int:
+    """Write the better action [B] by `table` into `replies`, and say 0; or how many live seats it does not know."""
+    for b in range(replies.size):
+        view = observation[b]
+        num_live = 0
+        for slot in range(num_seats):
+            num_live += is_playing(view, slot)
+        num_live = max(2, num_live)
+        replies[b] = table[num_live, _situation(view, num_seats, rules[0])]
+        if replies[b] == _UNKNOWN:
+            return num_live
+    return 0
 
 
 def situations(observation: Observations, rules: Rules) -> NDArray[np.int64]:
     """The number of the situation (see `SITUATION`) in each row, [B]."""
-    own = piece(observation, "own_card").argmax(axis=1)
-    settled, behind = settled_and_behind(observation)
-    rank = known_ranks(observation, len(rules.ranks))
-    is_known = (rank >= 0) & (settled | behind)
-    is_special = is_known & (rules.compiled["special"][0] != 0)[rank]
-    is_plain = is_known & ~is_special
-    rows, next_slot = np.arange(len(own)), behind.argmax(axis=1)
-    is_next = np.zeros_like(behind)
-    is_next[rows, next_slot] = behind[rows, next_slot]
+    numbers = np.empty(len(observation), np.int64)
+    _situations_all(observation, num_seats_of(observation.shape[1]), rules.compiled, numbers)
+    return numbers
 
-    def somewhere(where: NDArray[np.bool_]) -> Any:
-        return where.any(axis=1)
 
-    mine = own[:, None]
-    relation = np.select(
-        [
-            somewhere(is_plain & settled & (rank < mine)),
-            somewhere(is_plain & is_next & (rank <= mine)),
-            somewhere(is_plain & is_next & (rank > mine)),
-            somewhere(is_plain & settled & (rank == mine)),
-        ],
-        [1, 2, 3, 4],
-    )
-    num_specials = is_special.sum(axis=1)
-    specials = np.select(
-        [
-            num_specials == 0,
-            num_specials > 1,
-            somewhere(is_special & settled),
-            somewhere(is_special & is_next),
-        ],
-        [0, 4, 1, 2],
-        3,
-    )
-    turn = piece(observation, "action_history")
-    has_stood, was_refused = turn[..., STOOD] > 0, turn[..., REFUSED] > 0
-    is_undone = piece(observation, "undone")[:, 0] > 0
-    kept = np.select([is_undone, somewhere(settled & was_refused)], [2, 1])
-    parts = (own, behind.sum(axis=1), relation, specials, kept, (settled & has_stood).sum(axis=1))
-    return np.ravel_multi_index(parts, SITUATION, mode="clip")
+@kernel
+def _situations_all(observation: Any, num_seats: int, rules: Any, numbers: Any) -> None:
+    for b in range(numbers.size):
+        numbers[b] = _situation(observation[b], num_seats, rules[0])
+
+
+@kernel
+def _situation(view: Any, num_seats: int, r: Any) -> int:
+    """The number of the situation (see `SITUATION`) of the seat with this `view`."""
+    own, dealer = own_rank(view), dealer_slot(view, num_seats)
+    num_behind, num_stood, specials = 0, 0, 0
+    was_refused = False
+    lower_settled, next_not_higher, next_higher, equal_settled = False, False, False, False
+    for slot in range(1, num_seats):
+        if not is_playing(view, slot):
+            continue
+        is_settled = slot > dealer
+        num_behind += not is_settled
+        is_next = not is_settled and num_behind == 1
+        if is_settled:
+            num_stood += view[_HISTORY + STOOD + SLOT * slot] > 0
+            was_refused |= view[_HISTORY + REFUSED + SLOT * slot] > 0
+        rank = known_rank(view, slot, r.num_ranks)
+        if rank < 0:
+            continue
+        if r.special[rank]:
+            one = 1 if is_settled else (2 if is_next else 3)
+            specials = one if specials == 0 else 4
+        elif is_settled:
+            lower_settled |= rank < own
+            equal_settled |= rank == own
+        elif is_next:
+            next_not_higher = rank <= own
+            next_higher = rank > own
+
+    plain = 0
+    if lower_settled:
+        plain = 1
+    elif next_not_higher:
+        plain = 2
+    elif next_higher:
+        plain = 3
+    elif equal_settled:
+        plain = 4
+    nowhere = 0
+    if view[_UNDONE] > 0:
+        nowhere = 2
+    elif was_refused:
+        nowhere = 1
+    parts = (own, num_behind, plain, specials, nowhere, num_stood)
+    number = 0
+    for i in range(len(SITUATION)):
+        number = number * SITUATION[i] + min(parts[i], SITUATION[i] - 1)
+    return number
 
 
 @cache
@@ -142,8 +191,7 @@ def opponent_level(rules: Rules, num_seats: int) -> int:
     level = num_ranks // 3
     for _ in range(3):
         observation, gain = _samples(rules, num_seats, level, 0, _NUM_LEVEL_SAMPLES)
-        own = piece(observation, "own_card").argmax(axis=1)
-        gain_by_rank = np.bincount(own, gain, num_ranks)
+        gain_by_rank = np.bincount(own_ranks(observation), gain, num_ranks)
         level = int(np.argmax(np.append(0, np.cumsum(gain_by_rank))))
     return level
 

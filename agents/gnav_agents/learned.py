@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_agents.agent import Actions, Masks, Observations, Policy
+from gnav_agents.agent import Actions, Masks, Observations, Policy, certain, legal
 from gnav_agents.files import write_files
 from gnav_env._jit import kernel
 from gnav_env.errors import GnavError
@@ -134,16 +134,19 @@ class LearnedAgent(Policy):
 
     def probabilities(self, observation: Observations, action_mask: Masks) -> NDArray[np.float64]:
         """float64 [B, A]: what is really played, so only 0 and 1 for a greedy agent."""
-        probabilities = self.network.probabilities(observation, action_mask)
-        if not self.greedy:
-            return probabilities
-        return np.eye(NUM_ACTIONS)[probabilities.argmax(axis=1)]
+        if self.greedy:
+            return certain(self._best(observation), action_mask)
+        return self.network.probabilities(observation, action_mask)
 
     def act(self, observation: Observations, action_mask: Masks, rng: np.random.Generator) -> Actions:
         """An action [B] for each row; a greedy agent leaves `rng` alone."""
-        if not self.greedy:
-            return super().act(observation, action_mask, rng)
-        return self.network.probabilities(observation, action_mask).argmax(axis=1)
+        if self.greedy:
+            return legal(self._best(observation), action_mask)
+        return super().act(observation, action_mask, rng)
+
+    def _best(self, observation: Observations) -> Actions:
+        """The action with the larger logit, [B], legal or not; STAND if they are equal."""
+        return self.network.logits(observation).argmax(axis=1)
 
 
 def save_agent(folder: str | Path, network: Network, meta: Mapping[str, Any]) -> None:

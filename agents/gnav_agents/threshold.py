@@ -10,12 +10,11 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_agents.agent import Masks, Observations, Policy, certain
+from gnav_agents.agent import Masks, Observations, Policy, certain, own_ranks
 from gnav_env._yaml import nearest
 from gnav_env.cards import Language, roman
 from gnav_env.compiled import MAX_RANKS
 from gnav_env.errors import GnavError
-from gnav_env.observation import piece
 from gnav_env.rules import Rules
 
 __all__ = ["Threshold", "exchange", "rank_number", "stand", "threshold"]
@@ -29,8 +28,7 @@ class Threshold(Policy):
 
     def probabilities(self, observation: Observations, action_mask: Masks) -> NDArray[np.float64]:
         """float64 [B, A]: 1 for the action of the threshold, or for the other where that is illegal."""
-        own = piece(observation, "own_card").argmax(axis=1)
-        return certain(own < self.level, action_mask)
+        return certain(own_ranks(observation) < self.level, action_mask)
 
 
 def threshold(rank: str, rules: Rules) -> Threshold:

@@ -14,4 +14,4 @@ class Uniform(Policy):
     def probabilities(self, observation: Observations, action_mask: Masks) -> NDArray[np.float64]:
         """float64 [B, A]: the same for each legal action."""
         is_legal = (action_mask != 0).astype(np.float64)
-        return is_legal / is_legal.sum(axis=1, keepdims=True)
+        return is_legal / (is_legal[:, :1] + is_legal[:, 1:])
