@@ -2,6 +2,7 @@
 
 import csv
 import importlib.metadata
+import importlib.util
 import io
 import json
 import os
@@ -15,9 +16,16 @@ import numpy as np
 from gnav_env.errors import GnavError
 from gnav_env.observation import OBSERVATION_VERSION
 
-__all__ = ["csv_text", "json_text", "rounded", "versions", "write_files"]
+__all__ = ["csv_text", "json_text", "require", "rounded", "versions", "write_files"]
 
 _DIGITS = 6
+
+
+def require(extra: str, *packages: str) -> None:
+    """Raise `GnavError` with the extra of ours that brings them if one of `packages` is not installed."""
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
+            raise GnavError(f'this needs {package}, which is not installed: pip install "gnav[{extra}]"')
 
 
 def write_files(folder: str | Path, contents: Mapping[str, bytes]) -> None:

@@ -1,8 +1,9 @@
 """From a name to an agent: `make_agent` takes what every command, league and tournament takes.
 
 A name is, in this order: one of ours (``tips``, ``threshold:VII``), one that an installed package offers in
-the entry point group ``gnav.agents``, the folder of a trained agent (or of a run with a `best/`), or
-``module:attribute``. What an agent is stands in agent.py.
+the entry point group ``gnav.agents``, the folder of a trained agent (or of a run with a `best/`), a file with
+a network (``fox.zip``, ``fox.onnx``, see foreign.py), ``pettingzoo:module:attribute`` for a player of
+PettingZoo's observations, or ``module:attribute``. What an agent is stands in agent.py.
 """
 
 import importlib
@@ -18,6 +19,7 @@ from typing import Any
 
 from gnav_agents.agent import Agent
 from gnav_agents.counting import Counting
+from gnav_agents.foreign import FILE_KINDS, PettingZooPlayer, is_file_name, make_from_file
 from gnav_agents.threshold import exchange, stand, threshold
 from gnav_agents.tips import Tips
 from gnav_agents.uniform import Uniform
@@ -26,10 +28,13 @@ from gnav_env.errors import GnavError
 from gnav_env.rules import Rules
 from gnav_env.variants import get_rules
 
-__all__ = ["ENTRY_POINTS", "agent_names", "describe_agents", "make_agent"]
+__all__ = ["ENTRY_POINTS", "agent_file", "agent_names", "describe_agents", "is_foreign", "make_agent"]
 
 ENTRY_POINTS = "gnav.agents"
 """The entry point group in which other packages offer agents. A name of ours wins over theirs."""
+
+_PETTINGZOO = "pettingzoo"
+_ATTRIBUTE = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +57,11 @@ _BUILT_IN = {
 }
 
 
-def make_agent(name: str, rules: str | Rules = "pagat", num_seats: int = 6) -> Agent:
+def make_agent(name: str, rules: str | Rules = "pagat", num_seats: int = 6, *, trust: bool = False) -> Agent:
     """The agent called `name`, for tables of `num_seats` with `rules`.
 
-    Raises `GnavError` if there is no such agent or if it cannot be made, and says what would be right.
+    A file whose reading can run code is read only with `trust`, and then with a `ForeignCodeWarning`. Raises
+    `GnavError` if there is no such agent or if it cannot be made, and says what would be right.
 
     >>> make_agent("threshold:VII").level
     10
@@ -73,7 +79,12 @@ def make_agent(name: str, rules: str | Rules = "pagat", num_seats: int = 6) -> A
         from gnav_agents.learned import load_agent
 
         return load_agent(folder, rules=rules, num_seats=num_seats)
-    if re.fullmatch(r"[^\W\d][\w.]*:[^\W\d][\w.]*", name):
+    if is_file_name(name):
+        return make_from_file(name, num_seats, trust=trust)
+    if word == _PETTINGZOO and _ATTRIBUTE.fullmatch(argument):
+        module, _, attribute = argument.partition(":")
+        return _build_player(name, _import(name, module, attribute), rules, num_seats)
+    if _ATTRIBUTE.fullmatch(name):
         return _build(name, _import(name, word, argument), rules, num_seats)
     is_folder = name != "" and Path(name).is_dir()
     if is_folder or "/" in name or "\\" in name:
@@ -82,6 +93,24 @@ def make_agent(name: str, rules: str | Rules = "pagat", num_seats: int = 6) -> A
             + ("has not" if is_folder else "does not exist")
         )
     raise _unknown(name)
+
+
+def is_foreign(name: str) -> bool:
+    """Whether the agent called `name` may be other people's code: it is none of ours and no trained agent's folder.
+
+    A trained agent is data, whoever trained it.
+    """
+    return name.partition(":")[0] not in _BUILT_IN and (name in _offered() or _trained_folder(Path(name)) is None)
+
+
+def agent_file(name: str) -> Path | None:
+    """The file that makes the agent called `name` what it is, so that a change can be seen; None if there is none."""
+    if name.partition(":")[0] in _BUILT_IN or name in _offered():
+        return None
+    folder = _trained_folder(Path(name))
+    if folder is not None:
+        return folder / "agent.safetensors"
+    return Path(name) if is_file_name(name) and Path(name).is_file() else None
 
 
 def agent_names() -> list[str]:
@@ -97,6 +126,11 @@ def describe_agents() -> dict[str, str]:
             described[name] = f"{point.value}, from {point.dist.name if point.dist else 'an installed package'}"
     described["runs/NAME"] = "a trained agent: its folder, or the folder of its run for the best of it"
     described["MODULE:NAME"] = "an agent of your own, a class or an object with an act method"
+    described[f"{_PETTINGZOO}:MODULE:NAME"] = (
+        "a player of PettingZoo's observations: a function of one, or a class or an object with an act method"
+    )
+    for suffix, kind in FILE_KINDS.items():
+        described[f"FILE{suffix}"] = kind.description + (" (needs --trust)" if kind.danger else "")
     return described
 
 
@@ -153,6 +187,15 @@ def _build(name: str, thing: Any, rules: Rules, num_seats: int) -> Agent:
     return agent
 
 
+def _build_player(name: str, thing: Any, rules: Rules, num_seats: int) -> Agent:
+    """The agent that asks `thing`, or, if it is a class, the object that it makes."""
+    player: Any = _call(name, thing, {"rules": rules, "num_seats": num_seats}) if inspect.isclass(thing) else thing
+    try:
+        return PettingZooPlayer(player)
+    except GnavError as error:
+        raise GnavError(f"agent {name}: {error}") from None
+
+
 def _call(name: str, maker: Callable[..., Any], offered: dict[str, Any]) -> Any:
     """What `maker` returns, called with those of the `offered` keywords that it takes."""
     signature = inspect.signature(maker)
@@ -184,5 +227,6 @@ def _unknown(name: str, reason: str = "") -> GnavError:
     close = nearest(name, names) or nearest(name.partition(":")[0], names)
     return GnavError(
         f"unknown agent {name!r}{close}; the agents are {', '.join(names)} (threshold with a rank, as in "
-        f"threshold:VII), the folder of a trained one, and module:attribute for one of your own{reason}"
+        f"threshold:VII), the folder of a trained one, a file of {', '.join(FILE_KINDS)}, and module:attribute or "
+        f"{_PETTINGZOO}:module:attribute for one of your own{reason}"
     )

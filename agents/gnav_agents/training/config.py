@@ -1,21 +1,19 @@
 """What a training run is told: a YAML file, `--set` on top, checked. Mistakes are told with their place."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
-    ValidationError,
     field_validator,
     model_validator,
 )
 
-from gnav_env._yaml import line_of, nearest, read_yaml
-from gnav_env.errors import GnavError, YamlError
+from gnav_agents.sections import Section, validated
+from gnav_env._yaml import read_yaml
+from gnav_env.errors import GnavError
 
 __all__ = [
     "EvaluationConfig",
@@ -26,12 +24,6 @@ __all__ = [
     "read_config",
     "to_yaml",
 ]
-
-
-class Section(BaseModel):
-    """A part of the file: frozen, and strange keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class NetworkConfig(Section):
@@ -173,11 +165,7 @@ def read_config(path: str | Path, overrides: Sequence[str] = (), *, seed: int | 
     if seed is not None:
         data["seed"] = seed
         origins["seed",] = f"--seed {seed}"
-    try:
-        return TrainConfig.model_validate(_plain(data))
-    except ValidationError as error:
-        mistakes = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
-        raise YamlError(_sentence(mistakes[0], data, path, origins)) from None
+    return validated(TrainConfig, data, path, origins)
 
 
 def to_yaml(config: TrainConfig) -> str:
@@ -215,38 +203,3 @@ def _put(data: Any, keys: tuple[str, ...], value: Any, origin: str) -> None:
         if not isinstance(data, dict):
             raise GnavError(f"{origin}: {'.'.join(keys[: i + 1])} is a value, not a section")
     data[keys[-1]] = value
-
-
-def _plain(data: Any) -> Any:
-    """`data` without ruamel's types; an empty section counts as left out."""
-    if isinstance(data, Mapping):
-        return {str(key): _plain(value) for key, value in data.items() if value is not None}
-    if isinstance(data, list):
-        return [_plain(value) for value in data]
-    return data
-
-
-def _sentence(error: Any, data: Any, path: str | Path, origins: Mapping[tuple[str, ...], str]) -> str:
-    """Where the mistake is, and what would be right."""
-    keys: tuple[Any, ...] = error["loc"]
-    name = ".".join(str(key) for key in keys)
-    origin = next((text for at, text in origins.items() if at == keys[: len(at)]), None)
-    line = line_of(data, keys)
-    where = origin or (f"{path}:{line}" if line else f"{path}")
-    if error["type"] == "extra_forbidden":
-        known = _keys_at(keys[:-1])
-        return f"{where}: unknown key {name!r}{nearest(str(keys[-1]), known)}; the keys are {', '.join(known)}"
-    if error["type"] == "missing":
-        return f"{where}: the key {name!r} is missing"
-    message = str(error["msg"]).removeprefix("Value error, ")
-    if error["type"] == "value_error":
-        return f"{where}: {name + ': ' if name else ''}{message}"
-    return f"{where}: {name} is {error['input']!r}: {message[:1].lower()}{message[1:]}"
-
-
-def _keys_at(keys: Iterable[Any]) -> list[str]:
-    """The keys of the section at `keys`."""
-    section: Any = TrainConfig
-    for key in keys:
-        section = section.model_fields[key].annotation
-    return list(section.model_fields)
