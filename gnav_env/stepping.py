@@ -26,7 +26,7 @@ from gnav_env.engine import (
 from gnav_env.observation import observe, write_mask
 from gnav_env.state import BETWEEN, EXCHANGE, NOBODY, NUM_ACTIONS, OVER, STAND, TABLE, TURNS, hand_rank, net_lives
 
-__all__ = ["OUTCOME", "look", "observe_all", "play_thresholds_all", "start", "start_all", "step", "step_all"]
+__all__ = ["OUTCOME", "deal", "look", "observe_all", "play_thresholds_all", "start", "start_all", "step", "step_all"]
 
 OUTCOME = np.dtype(
     (
@@ -51,7 +51,7 @@ OUTCOME = np.dtype(
 
 
 @kernel
-def _deal(t: Any, r: Any) -> None:
+def deal(t: Any, r: Any) -> None:
     """The shoe's next deal is out."""
     if wants_deck(t, r):
         shuffle(t.deck, r, t.shoe, np.int64(t.deals), cards_needed(t, r))
@@ -66,7 +66,7 @@ def start(t: Any, r: Any, num_seats: int, seed: int, match: int, dealer: int) ->
     if dealer < 0:
         dealer = first_dealer(t.shoe, num_seats)
     begin_match(t, r, num_seats, dealer)
-    _deal(t, r)
+    deal(t, r)
 
 
 @kernel
@@ -89,7 +89,7 @@ def step(t: Any, r: Any, action: int, max_deals: int, o: Any) -> None:
         if max_deals > 0 and t.deals >= max_deals:
             o.reached_limit = 1
         else:
-            _deal(t, r)
+            deal(t, r)
 
 
 @kernel
@@ -195,7 +195,7 @@ def play_thresholds_all(rules: Any, thresholds: Any, seed: int, first_match: int
         start(t, r, num_seats, seed, first_match + match, -1)
         while t.phase != OVER and t.deals < 10_000:
             if t.phase == BETWEEN:
-                _deal(t, r)
+                deal(t, r)
             seat = np.int64(t.to_act)
             act(t, r, legal_action(t, r, np.int64(hand_rank(t, seat) < thresholds[seat])))
             num_decisions += 1

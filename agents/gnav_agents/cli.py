@@ -9,6 +9,9 @@ import sys
 import typer
 
 from gnav_agents.commands.agents import agents
+from gnav_agents.commands.compare import compare
+from gnav_agents.commands.leaderboard import leaderboard
+from gnav_agents.commands.merge import merge
 from gnav_agents.commands.observation import observation
 from gnav_agents.commands.play import play
 from gnav_agents.commands.replay import replay
@@ -27,7 +30,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (train, tournament, play, replay, agents, observation):
+for command in (train, tournament, compare, merge, leaderboard, play, replay, agents, observation):
     app.command()(command)
 app.add_typer(rules, name="rules")
 app.add_typer(study, name="study")

@@ -1,100 +1,201 @@
-"""A whole tournament: schedule, play and figures. `gnav tournament` and Python programs come in here."""
+"""A whole tournament: units are played, kept and counted. `gnav tournament` and Python programs come in here.
+
+plan.py says what is to be played, workshop.py plays it, store.py keeps it, figures.py makes a `Summary` of it, and
+tables.py and html.py show that.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from gnav_agents.agent import Agent
-from gnav_agents.arena.play import PlayedMatch, play_unit
-from gnav_agents.arena.schedule import blocks_per_unit, make_line_ups, make_seatings
-from gnav_agents.arena.setup import Setup, make_setup
-from gnav_agents.arena.statistics import Estimate, Row, make_rows, sum_by_block
+from gnav_agents.arena.columns import entries_of, failure_rows, table_of
+from gnav_agents.arena.fields import MIXED
+from gnav_agents.arena.figures import make_summary
+from gnav_agents.arena.html import report_html
+from gnav_agents.arena.merging import merge
+from gnav_agents.arena.plan import DEFAULT_BLOCKS, DEFAULT_TIME_LIMIT, Plan, make_plan, plan_of
+from gnav_agents.arena.play import PlayedMatch, PlayedUnit
+from gnav_agents.arena.store import Store, units_of_shard
+from gnav_agents.arena.summary import SUMMARY, Summary
+from gnav_agents.arena.sums import FieldSums
+from gnav_agents.arena.tables import leaderboard_markdown, leaderboard_rows
+from gnav_agents.arena.workshop import Workshop, play_units
+from gnav_agents.files import csv_text, require, write_files
+from gnav_env.losses import loss_causes
 from gnav_env.rules import Rules
 
-__all__ = ["Result", "play_tournament", "run_tournament"]
+__all__ = ["REPORTS", "Result", "Session", "default_folder", "merge_folders", "play_in_folder", "run_tournament"]
+
+REPORTS = (SUMMARY, "leaderboard.csv", "leaderboard.md", "report.html")
+"""Files that a finished tournament leaves in its folder, besides those of store.py."""
+
+_PACKAGES = ("pyarrow", "jinja2", "matplotlib")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """What came of a tournament."""
 
-    setup: Setup
-    entries: NDArray[Any]
-    """One row a match, one column a seat: [M, S] of `play.ENTRY`."""
-    rows: tuple[Row, ...]
-    """The leaderboard, best first."""
+    plan: Plan
+    summary: Summary
+    units: tuple[PlayedUnit, ...]
+    """In the order of the plan's units."""
 
-    @property
-    def num_decisions(self) -> int:
-        """Actions chosen in all matches."""
-        return int(self.entries["decisions"].sum())
+    def entries(self, field: int = 0) -> list[NDArray[Any]]:
+        """The entries [M, S] of each unit of the plan's field number `field`."""
+        return [played.entries for unit, played in zip(self.plan.units, self.units, strict=True) if unit.field == field]
 
-    def table(self) -> list[dict[str, Any]]:
-        """The leaderboard as plain rows: a figure x has the columns x, x_low and x_high."""
-        rows: list[dict[str, Any]] = []
-        for row in self.rows:
-            flat: dict[str, Any] = {}
-            for item in fields(row):
-                value = getattr(row, item.name)
-                if isinstance(value, Estimate):
-                    flat[item.name] = value.value
-                    flat[f"{item.name}_low"], flat[f"{item.name}_high"] = value.low, value.high
-                else:
-                    flat[item.name] = value
-            rows.append(flat)
-        return rows
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """What one call of `play_in_folder` has done."""
+
+    summary: Summary | None
+    """None while units are missing: those of other shards."""
+    num_matches: int
+    """Played now; what was there already is not counted."""
+    num_decisions: int
 
 
 def run_tournament(
     agents: Sequence[str] | Mapping[str, Agent],
     rules: str | Rules = "pagat",
-    num_seats: int = 6,
-    num_blocks: int = 200,
+    seats: int | Sequence[int] | None = None,
+    fields: Sequence[str] | Mapping[str, int | None] = (MIXED,),
+    blocks: int = DEFAULT_BLOCKS,
     seed: int = 0,
     *,
+    time_limit: float = DEFAULT_TIME_LIMIT,
+    strict: bool = False,
+    trust: bool = False,
     progress: Callable[[int], None] | None = None,
     record: Callable[[PlayedMatch], None] | None = None,
 ) -> Result:
-    """The result of `agents` meeting at tables of `num_seats` seats in `num_blocks` blocks.
+    """The result of `agents` meeting at tables, played here and kept in memory.
+
+    The arguments up to `trust` are those of `plan.make_plan`; agents that are objects are asked in this process and
+    have no time limit. `progress` is told now and then how many matches have ended, `record` is given every match.
+
+    Raises `GnavError` for arguments that cannot be, and if `strict` for an agent that fails, naming it.
+    """
+    plan = make_plan(agents, rules, seats, fields, blocks, seed, time_limit=time_limit, strict=strict, trust=trust)
+    tally = _Tally(plan)
+    units: list[PlayedUnit] = []
+    with Workshop(plan) as workshop:
+        for number, played in play_units(workshop, range(len(plan.units)), progress=progress, record=record):
+            tally.add(number, played.entries)
+            units.append(played)
+    return Result(plan=plan, summary=tally.summary(), units=tuple(units))
+
+
+def default_folder(plan: Plan) -> Path:
+    """Where a tournament is kept if nothing else is said."""
+    seats = "-".join(map(str, plan.seats))
+    kind, num_blocks = plan.blocks[0]
+    field = kind.partition(":")[0]
+    return Path("results") / f"{plan.rules.name}-{seats}-seats-{field}-{num_blocks}-seed-{plan.seed}"
+
+
+def play_in_folder(
+    plan: Plan,
+    folder: str | Path,
+    *,
+    overwrite: bool = False,
+    shard: tuple[int, int] | None = None,
+    executor: str = "serial",
+    workers: int | None = None,
+    address: str | None = None,
+    progress: Callable[[int], None] | None = None,
+    record: Callable[[PlayedMatch], None] | None = None,
+) -> Session:
+    """`folder` has all units of `plan` that it is to have, and if none is missing the reports.
+
+    Units that are there already are not played again. The files are a function of the plan alone: other executors,
+    workers or shards give the same bytes.
 
     Args:
-        agents: names that the registry knows, or agents by names of your own. Each name once.
-        rules: name of a ruleset, path of a YAML file, or `Rules`.
-        num_seats: seats at each table. With fewer agents each has several, with more they take turns.
-        num_blocks: shoes played; each takes min(num_seats, 8) matches.
-        seed: 0 to 2**63 - 1. The same seed, arguments and agents give the same result to the last bit.
-        progress: is told now and then how many blocks have been played.
-        record: is given every match, block by block.
-
-    Raises `GnavError` for arguments that cannot be, and for an agent that fails or acts illegally, naming it.
+        plan: what to play.
+        folder: where; made if need be.
+        overwrite: replace another tournament that is there.
+        shard: (i, n): only the units that leave i when divided by n; `merge_folders` puts the shards together.
+        executor: serial, process or ray, with `workers` and `address` as in `executors.run_units`.
+        progress: is told how many matches of the shard have ended, those of earlier runs included.
+        record: is given every match that is played now.
     """
-    setup = make_setup(agents, rules, num_seats, num_blocks, seed)
-    return play_tournament(setup, progress=progress, record=record)
+    require("arena", *_PACKAGES)
+    wanted = units_of_shard(len(plan.units), shard)
+    with Workshop(plan) as workshop, Store(folder, reports=REPORTS) as store:
+        store.begin(plan.identity(), num_units=len(plan.units), overwrite=overwrite, shard=shard)
+        tally = _Tally(plan)
+        finished = dict.fromkeys(sorted(store.finished_units()))
+        for number, table in zip(finished, store.read_units(finished), strict=True):
+            tally.add(number, entries_of(plan, plan.units[number], table))
+        num_before = sum(plan.matches_in(plan.units[number]) for number in finished if number in wanted)
 
-
-def play_tournament(
-    setup: Setup,
-    *,
-    progress: Callable[[int], None] | None = None,
-    record: Callable[[PlayedMatch], None] | None = None,
-) -> Result:
-    """The result of the tournament that `setup` describes; `progress` and `record` as in `run_tournament`."""
-    num_agents = len(setup.names)
-    line_ups = make_line_ups(num_agents, setup.num_seats, setup.num_blocks, setup.seed)
-    seatings = make_seatings(line_ups)
-    num_rotations = seatings.shape[1]
-    size = blocks_per_unit(setup.num_seats)
-    parts: list[NDArray[Any]] = []
-    for unit, first in enumerate(range(0, setup.num_blocks, size)):
-
-        def tell(num_matches: int, first: int = first) -> None:
+        def tell(num_matches: int) -> None:
             if progress is not None:
-                progress(first + num_matches // num_rotations)
+                progress(num_before + num_matches)
 
-        parts.append(play_unit(setup, unit, first, seatings[first : first + size], progress=tell, record=record))
-    entries = np.concatenate(parts)
-    rows = make_rows(sum_by_block(entries, num_agents), setup.names, setup.seed)
-    return Result(setup=setup, entries=entries, rows=rows)
+        tell(0)
+        missing = [number for number in wanted if number not in finished]
+        num_matches = num_decisions = 0
+        for number, played in play_units(
+            workshop, missing, executor=executor, workers=workers, address=address, progress=tell, record=record
+        ):
+            unit = plan.units[number]
+            store.add(number, table_of(plan, unit, played.entries), failure_rows(plan, unit, played))
+            tally.add(number, played.entries)
+            num_matches += len(played.entries)
+            num_decisions += int(played.entries["decisions"].sum())
+        summary = _finish(store, tally) if store.is_complete() else None
+        return Session(summary=summary, num_matches=num_matches, num_decisions=num_decisions)
+
+
+def merge_folders(folders: Sequence[str | Path], out: str | Path, *, overwrite: bool = False) -> Summary:
+    """`out` has the results of the shards in `folders`, as if all had been played there. Their summary.
+
+    Raises `GnavError` for folders that do not belong together and for units that are in none of them.
+    """
+    require("arena", *_PACKAGES)
+    with merge(folders, out, overwrite=overwrite, reports=REPORTS) as store:
+        plan = plan_of(store.plan["identity"])
+        tally = _Tally(plan)
+        numbers = range(len(plan.units))
+        for number, table in zip(numbers, store.read_units(numbers), strict=True):
+            tally.add(number, entries_of(plan, plan.units[number], table))
+        return _finish(store, tally)
+
+
+class _Tally:
+    """The sums of all fields of a plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        num_causes = len(loss_causes(plan.rules))
+        self._plan = plan
+        self._sums = [FieldSums(field, num_causes) for field in plan.fields]
+
+    def add(self, number: int, entries: NDArray[Any]) -> None:
+        """The entries of unit `number` have been counted."""
+        self._sums[self._plan.units[number].field].add(entries)
+
+    def summary(self) -> Summary:
+        """What all units together say."""
+        return make_summary(self._plan, self._sums)
+
+
+def _finish(store: Store, tally: _Tally) -> Summary:
+    """The store is finished and the reports lie beside its results."""
+    summary = tally.summary()
+    store.write_results()
+    texts = {
+        SUMMARY: summary.to_json(),
+        "leaderboard.csv": csv_text(leaderboard_rows(summary)),
+        "leaderboard.md": leaderboard_markdown(summary),
+        "report.html": report_html(summary),
+    }
+    write_files(store.folder, {name: text.encode() for name, text in texts.items()})
+    return summary

@@ -5,117 +5,166 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.progress import Progress
+from gnav_agents.commands.options import (
+    AddressOption,
+    Executor,
+    ExecutorOption,
+    OverwriteOption,
+    StrictOption,
+    TimeLimitOption,
+    TrustOption,
+    WorkersOption,
+)
 
-__all__ = ["tournament"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gnav_agents.arena.summary import Summary
+
+__all__ = ["show", "tournament"]
 
 
 def tournament(
+    config: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE.yaml]", help="A tournament as in configs/arena; the options below come on top."),
+    ] = None,
     agents: Annotated[
-        str,
+        str | None,
         typer.Option(help="Agents to rank, with commas between: `tips,threshold:VII,runs/x`. See `gnav agents`."),
-    ],
+    ] = None,
     seats: Annotated[
-        int,
-        typer.Option(help="Seats at each table. With fewer agents each sits several times, with more in turn."),
-    ] = 6,
+        str | None,
+        typer.Option(
+            help="Seats at each table, one number or several: `6`, `2,6,12`.",
+            show_default="6, or the nearest that the ruleset allows",
+        ),
+    ] = None,
     blocks: Annotated[
-        int,
-        typer.Option(help="Blocks to play. A block is one shoe, played once for each rotation of the seats."),
-    ] = 200,
-    rules: Annotated[str, typer.Option(help="Name of a ruleset, or path of a YAML file.")] = "pagat",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same files, byte for byte.")] = 0,
+        int | None,
+        typer.Option(
+            help="Blocks of mixed tables. A block is one shoe, played once for each rotation of the seats.",
+            show_default="200",
+        ),
+    ] = None,
+    fields: Annotated[
+        str | None,
+        typer.Option(
+            help="Who meets whom: `mixed`, `invasion` (each agent alone among copies of each other), `self`, "
+            "`reference:AGENT`, with commas between and a number of blocks behind if need be: `mixed,invasion=50`. "
+            "The first one makes the leaderboard.",
+            show_default="mixed",
+        ),
+    ] = None,
+    rules: Annotated[
+        str | None, typer.Option(help="Name of a ruleset, or path of a YAML file.", show_default="pagat")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="The same seed gives the same files, byte for byte.", show_default="0")
+    ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the results.", show_default="results/RULES-SEATS-BLOCKS-SEED"),
+        typer.Option(help="Folder for the results.", show_default="results/RULES-SEATS-FIELD-SEED"),
     ] = None,
     record: Annotated[
-        Path | None, typer.Option(help="Folder that gets every match as text, for `gnav replay`.")
+        Path | None, typer.Option(help="Folder that gets every match played as text, for `gnav replay`.")
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the results of another tournament in that folder.")
-    ] = False,
+    executor: ExecutorOption = Executor.SERIAL,
+    workers: WorkersOption = None,
+    address: AddressOption = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Play one part of N, for example 0/2; `gnav merge` joins the parts."),
+    ] = None,
+    time_limit: TimeLimitOption = None,
+    strict: StrictOption = False,
+    trust: TrustOption = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Rank agents by how rarely they are eliminated.
 
-    Every line-up plays the same cards from every seat, which takes out much of the luck. The folder gets
-    leaderboard.csv, entries.csv (each seat of each match), summary.json (with the definitions) and
-    leaderboard.png.
+    Every line-up plays the same cards from every seat, which takes out much of the luck. A run that was stopped goes
+    on where it was when the same command is given again. The folder gets report.html, leaderboard.md and .csv,
+    summary.json (with the definitions), results.parquet (each seat of each match) and errors.csv.
     """
-    from contextlib import suppress
+    from functools import partial
     from time import perf_counter
 
     from rich.console import Console
 
-    from gnav_agents.arena.report import (
-        default_folder,
-        prepare_folder,
-        screen_table,
-        write_match,
-        write_plot,
-        write_report,
-    )
-    from gnav_agents.arena.setup import make_setup
-    from gnav_agents.arena.tournament import play_tournament
+    from gnav_agents.arena.config import read_config
+    from gnav_agents.arena.plan import make_plan
+    from gnav_agents.arena.recording import write_match
+    from gnav_agents.arena.store import units_of_shard
+    from gnav_agents.arena.tournament import default_folder, play_in_folder
+    from gnav_agents.commands.progress import matches_bar
     from gnav_env._jit import cache_is_cold
+    from gnav_env.errors import GnavError
 
-    setup = make_setup([name.strip() for name in agents.split(",")], rules, seats, blocks, seed)
-    folder = out or default_folder(setup)
-    prepare_folder(folder, setup, rules, overwrite=overwrite)
+    if config is None and agents is None:
+        raise GnavError("a tournament needs agents, as in --agents tips,uniform, or a file as in configs/arena")
+    given = {
+        "agents": ("--agents", agents),
+        "rules": ("--rules", rules),
+        "seats": ("--seats", seats),
+        "fields": ("--fields", fields),
+        "blocks": ("--blocks", blocks),
+        "seed": ("--seed", seed),
+        "time_limit": ("--time-limit", time_limit),
+    }
+    plan = make_plan(**dict(read_config(config, given)), strict=strict, trust=trust)
+    part = _parse_shard(shard)
+    folder = out or default_folder(plan)
+    units = units_of_shard(len(plan.units), part)
+    num_matches = sum(plan.matches_in(plan.units[number]) for number in units)
     began = perf_counter()
-    try:
-        with _progress() as progress:
-            task = progress.add_task("compiling, once" if cache_is_cold() else "playing", total=blocks)
-            result = play_tournament(
-                setup,
-                progress=lambda done: progress.update(task, completed=done, description="playing"),
-                record=(lambda match: write_match(match, record)) if record else None,
-            )
-    except BaseException:
-        with suppress(OSError):
-            folder.rmdir()  # only if nothing was in it
-        raise
+    with matches_bar() as bar:
+        task = bar.add_task("compiling, once" if cache_is_cold() else "playing", total=num_matches)
+        session = play_in_folder(
+            plan,
+            folder,
+            overwrite=overwrite,
+            shard=part,
+            executor=executor,
+            workers=workers,
+            address=address,
+            progress=lambda done: bar.update(task, completed=done, description="playing"),
+            record=partial(write_match, record) if record else None,
+        )
     seconds = perf_counter() - began
-    files = write_report(result, folder, rules)
-    plot = write_plot(result, folder / "leaderboard.png")
-
     console = Console()
-    console.print(screen_table(result))
-    played = f"{len(result.entries):,} matches, {result.num_decisions:,} decisions in {seconds:.1f} s"
-    console.print(f"{played} ({result.num_decisions / seconds:,.0f} decisions/s)", highlight=False)
-    written = [*files, plot] if plot else files
-    console.print(f"{folder}: {', '.join(path.name for path in written)}", highlight=False, markup=False)
-    if plot is None:
-        console.print("no leaderboard.png: that takes matplotlib (pip install matplotlib)", highlight=False)
+    if session.summary is not None:
+        show(console, session.summary, folder)
+    num_before = num_matches - session.num_matches
+    there = f", {num_before:,} were there already" if num_before else ""
+    speed = f" ({session.num_decisions / seconds:,.0f} decisions/s)" if session.num_matches else ""
+    console.print(f"{session.num_matches:,} matches in {seconds:.1f} s{speed}{there}", highlight=False)
+    if session.summary is None:
+        missing = f"{folder}: this part is done; with the other parts: gnav merge {folder} ... --out FOLDER"
+        console.print(missing, highlight=False, markup=False)
 
 
-def _progress() -> "Progress":
-    """A bar on stderr with blocks done, blocks a second and the time left."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TimeRemainingColumn,
-    )
-    from rich.text import Text
+def show(console: "Console", summary: "Summary", folder: Path) -> None:
+    """The leaderboard is on the screen, with what else there is to know and to read."""
+    from gnav_agents.arena.store import ERRORS, RESULTS
+    from gnav_agents.arena.tables import screen_table
+    from gnav_agents.arena.tournament import REPORTS
 
-    class RateColumn(ProgressColumn):
-        """Blocks a second."""
+    console.print(screen_table(summary))
+    if summary.counts.forfeits:
+        forfeits = f"{summary.counts.forfeits:,} entries were forfeited: {folder / ERRORS} says by whom and why"
+        console.print(forfeits, highlight=False, markup=False, style="bold")
+    files = ", ".join((*REPORTS, RESULTS, ERRORS))
+    console.print(f"{folder}: {files}", highlight=False, markup=False)
 
-        def render(self, task: Task) -> Text:
-            speed = task.finished_speed or task.speed
-            return Text("– blocks/s" if speed is None else f"{speed:,.0f} blocks/s")
 
-    return Progress(
-        "{task.description}",
-        BarColumn(),
-        MofNCompleteColumn(),
-        RateColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+def _parse_shard(text: str | None) -> tuple[int, int] | None:
+    """(0, 2) for ``0/2``; `GnavError` for what is no part."""
+    from gnav_env.errors import GnavError
+
+    if text is None:
+        return None
+    index, slash, count = text.partition("/")
+    if not (slash and index.isdecimal() and count.isdecimal()):
+        raise GnavError(f"--shard {text}: write I/N, the part from 0 on and how many there are, as in 0/2")
+    return int(index), int(count)
