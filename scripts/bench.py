@@ -19,6 +19,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -283,6 +284,45 @@ print(time.perf_counter() - start)
 """
 
 
+SCRIPTED = ("uniform", "stand", "exchange", "threshold:III", "threshold:V", "threshold:VII", "tips", "counting")
+
+
+def tournament_chunk(agents: tuple[str, ...], num_blocks: int) -> Chunk:
+    """A whole tournament at six seats in one process: made, played, kept, figured out and reported."""
+    from gnav_agents.arena import make_plan, play_in_folder
+
+    plan = make_plan(agents, blocks=num_blocks)
+
+    def chunk() -> int:
+        with tempfile.TemporaryDirectory() as folder:
+            return play_in_folder(plan, folder).num_decisions
+
+    return chunk
+
+
+def bench_arena(report: Report, seconds: float) -> None:
+    """Tournaments, statistics and files included, beside the bare batch of tables."""
+    from gnav_agents.learned import Network, save_agent
+    from gnav_env.observation import num_features
+    from gnav_env.variants import get_rules
+
+    num_blocks = max(500, int(8000 * seconds))
+    ours, _, ratio = compare(tournament_chunk(SCRIPTED, num_blocks), tables_chunk(), seconds)
+    report.add("tournament, 6 seats, scripted agents", ours, "bare batched step", ratio, "1,000,000/s")
+    rng = np.random.default_rng(0)
+    sizes = [num_features(6), 128, 128, 2]
+    weights = [rng.normal(0, inputs**-0.5, (inputs, outputs)) for inputs, outputs in pairwise(sizes)]
+    network = Network(
+        tuple(weight.astype(np.float32) for weight in weights),
+        tuple(np.zeros(size, np.float32) for size in sizes[1:]),
+    )
+    rules = get_rules("pagat")
+    with tempfile.TemporaryDirectory() as folder:
+        save_agent(folder, network, {"rules": {"name": rules.name, "hash": rules.hash}})
+        ours, _, ratio = compare(tournament_chunk((folder,), num_blocks // 10), tables_chunk(), seconds)
+    report.add("tournament, 6 seats, a learned 2x128 alone", ours, "bare batched step", ratio, "100,000/s")
+
+
 def bench_start(report: Report, seconds: float) -> None:
     """Import and first step of a new process, with a cold and with a warm cache."""
     with tempfile.TemporaryDirectory() as folder:
@@ -313,6 +353,7 @@ PARTS: dict[str, Callable[[Report, float], None]] = {
     "aec": bench_aec,
     "batch": bench_batch,
     "matches": bench_matches,
+    "arena": bench_arena,
     "training": bench_training,
     "start": bench_start,
 }

@@ -1,13 +1,15 @@
 """Remake what is made from the code for people and editors: python scripts/remake_docs.py
 
 The sheets of the named rulesets and their index (docs/rulesets/), the JSON schema of rulesets in YAML
-(configs/variants/rules.schema.json), and the layout table inside docs/observation.md.
+(configs/variants/rules.schema.json), that of a tournament's summary.json (docs/summary.schema.json), and the layout
+table inside docs/observation.md.
 """
 
 import json
 import re
 from pathlib import Path
 
+from gnav_agents.arena.summary import Summary
 from gnav_env.observation import layout_table
 from gnav_env.schema import rules_schema
 from gnav_env.sheet import make_sheet, sheet_markdown
@@ -17,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SHEETS = Path("docs/rulesets")
 OBSERVATION = Path("docs/observation.md")
 SCHEMA = Path("configs/variants/rules.schema.json")
+SUMMARY_SCHEMA = Path("docs/summary.schema.json")
 MADE = "<!-- Made from gnav_env/variants.py by `python scripts/remake_docs.py`: change it there. -->\n\n"
 
 
@@ -25,6 +28,7 @@ def documents() -> dict[Path, str]:
     made = {SHEETS / f"{name}.md": _page(name) for name in VARIANTS}
     made[SHEETS / "README.md"] = _index()
     made[SCHEMA] = json.dumps(rules_schema(VARIANTS), indent=2, ensure_ascii=False) + "\n"
+    made[SUMMARY_SCHEMA] = json.dumps(Summary.model_json_schema(), indent=2, ensure_ascii=False) + "\n"
     made[OBSERVATION] = _with_layout((ROOT / OBSERVATION).read_text(encoding="utf-8"))
     return made
 
