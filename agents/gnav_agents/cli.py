@@ -5,6 +5,7 @@ Each command stands in a file of commands/ and imports what is heavy only when i
 
 import os
 import sys
+import warnings
 
 import typer
 
@@ -41,6 +42,7 @@ def main() -> None:
 
     With `GNAV_TRACEBACK` set they show where they were raised.
     """
+    warnings.showwarning = _show_warning
     try:
         app()
     except KeyboardInterrupt:
@@ -53,6 +55,11 @@ def main() -> None:
             raise
         print(f"gnav: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning as a sentence, without the line of code that it came from."""
+    print(f"gnav: warning: {message}", file=sys.stderr)
 
 
 if __name__ == "__main__":

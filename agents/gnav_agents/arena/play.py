@@ -32,9 +32,7 @@ __all__ = ["Failure", "PlayedMatch", "PlayedUnit", "entry_dtype", "play_unit"]
 NUM_TABLES = 768
 """Tables side by side: more do not fit the processor's cache, fewer waste time on calls."""
 
-COUNT = np.dtype(
-    [(name, np.int32) for name in ("deals", "last_deal", "lives_lost", "decisions", "place", "lives")]
-)
+COUNT = np.dtype([(name, np.int32) for name in ("deals", "last_deal", "lives_lost", "decisions", "place", "lives")])
 """What is counted for a seat while its match goes on; `place` and `lives` are those at the end."""
 _LUCK = 0x6C75636B
 """The branch of a shoe's key that the luck of its seats comes from."""

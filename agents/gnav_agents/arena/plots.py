@@ -1,4 +1,4 @@
-"""A summary as plots: SVG to stand in a page, the same bytes for the same summary.
+"""A summary, and a sequential test, as plots: SVG for a page or a file, the same bytes for the same data.
 
 Text stays text, so the page's font is used and a reader can search it. Every plot is made for a given width in which
 letters are `TEXT` high; html.py lets it grow and shrink with the page. Nothing is told by colour alone.
@@ -20,7 +20,18 @@ from gnav_agents.arena.tables import number
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["TEXT", "Plot", "forest_plot", "loss_plot", "matrix_plot", "rank_plot", "survival_plot"]
+    from gnav_agents.arena.sequential import SequentialTest
+
+__all__ = [
+    "TEXT",
+    "Plot",
+    "forest_plot",
+    "loss_plot",
+    "matrix_plot",
+    "rank_plot",
+    "sequential_plot",
+    "survival_plot",
+]
 
 TEXT = 10.5
 """Height of all letters, in units of the plots' widths."""
@@ -39,7 +50,7 @@ _CAUSES = ("#0b5fa5", "#f0b030", "#009e73", "#e6a3cc", "#d55e00", "#9fd3f2", "#7
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """A plot as an `<svg>` element that names itself to those who cannot see it."""
+    """A plot as an `<svg>` element, or file, that names itself to those who cannot see it."""
 
     svg: str
     width: float
@@ -186,6 +197,32 @@ def matrix_plot(matrix: Matrix, *, name: str, par: float, digits: int) -> Plot:
         return _finish(figure, f"Heat map of {name}, {size} agents against each other, row against column, in percent")
 
 
+def sequential_plot(test: "SequentialTest") -> Plot:
+    """The log-likelihood ratios of a sequential test after each look, between the bounds that end it."""
+    from matplotlib.figure import Figure
+
+    blocks = [0, *(look.num_blocks for look in test.history)]
+    lines = (
+        (f"A better by {test.delta:g}", [0.0, *(look.llr_better for look in test.history)], _BLUE, "solid"),
+        (f"B better by {test.delta:g}", [0.0, *(look.llr_worse for look in test.history)], _ORANGE, (0, (4, 2))),
+    )
+    with _style("sequential"):
+        figure = Figure(figsize=(_WIDTH / 72, 240 / 72), layout="constrained")
+        axes: Any = figure.add_subplot()
+        for bound, words, side in ((test.upper, "found", "bottom"), (test.lower, "not found", "top")):
+            axes.axhline(bound, color=_GREY, linewidth=1)
+            axes.text(0.01, bound, words, transform=axes.get_yaxis_transform(), va=side, color=_DARK)
+        for label, ratios, color, dashes in lines:
+            axes.plot(blocks, ratios, label=label, color=color, linestyle=dashes, linewidth=1.5)
+        axes.set_ylim(1.5 * test.lower, 1.5 * test.upper)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("blocks")
+        axes.set_ylabel("log-likelihood ratio")
+        figure.legend(loc="outside upper right", ncols=2, frameon=False, handlelength=2)
+        ends = ", ".join(f"{label} {number(ratios[-1], 2)}" for label, ratios, _, _ in lines)
+        return _finish(figure, f"Log-likelihood ratios after {blocks[-1]} blocks: {ends}; A is {test.verdict}")
+
+
 @contextmanager
 def _style(name: str) -> Generator[None]:
     """Matplotlib as this file wants it, whatever the user has made of it; ids in the SVG are made with `name`."""
@@ -262,8 +299,10 @@ def _finish(figure: "Figure", label: str) -> Plot:
     body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, flags=re.DOTALL)  # the page has its rules
     body = re.sub(r"(font-size: [\d.]+px); font-family: [^;\"]*", r"\1", body)  # and its font
     body = re.sub(r'<g id="[^"]*"', "<g", body)  # the same in every plot, and nothing points there
-    opening = f'<svg role="img" aria-label="{html.escape(label)}" viewBox="0 0 {width:g} {height:g}">'
-    return Plot(svg=opening + body.rstrip(), width=width)
+    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" font-family="sans-serif"'
+    view = f'viewBox="0 0 {width:g} {height:g}"'
+    opening = f'<svg {names} {view} role="img" aria-label="{html.escape(label)}">'
+    return Plot(svg=f"{opening}{body.rstrip()}\n", width=width)
 
 
 def _at_the_end(axes: Any, line: int, text: str) -> None:

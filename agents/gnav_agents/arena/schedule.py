@@ -35,6 +35,9 @@ MAX_ROTATIONS = 8
 TABLES_PER_UNIT = 3072
 """Tables played side by side, about: fewer waste time on calls, more do not fit the processor's cache."""
 
+LONGEST_DRAWN = 4096
+"""Line-ups, about, after which a schedule repeats itself: drawing more takes longer than it helps."""
+
 ORDER, TURNS, LUCK, RESAMPLING = range(4)
 """What a generator is for; the first number of its key."""
 
@@ -70,15 +73,17 @@ def make_line_ups(num_agents: int, num_seats: int, num_blocks: int, seed: int) -
 
     Each line-up holds every agent floor(S / m) or ceil(S / m) times, in each run of m line-ups every agent sits
     equally often, and in each run of `designs.design_size` line-ups every pair meets (nearly) equally often at every
-    distance, and about so in parts of it. Names and order are drawn anew for every such run.
+    distance, and about so in parts of it. Names and order are drawn anew for every such run, of as many as fill
+    LONGEST_DRAWN line-ups; longer schedules repeat these with other shoes.
 
     With more seats than rotations line-ups begin at a seat that is drawn too: in each run of S at each seat once.
     """
     size = find_design(num_agents, num_seats).size
     rng = generator(seed, ORDER)
-    firsts = range(0, num_blocks, size)
-    runs = [_one_design(num_agents, num_seats, min(size, num_blocks - first), rng) for first in firsts]
-    line_ups = np.concatenate(runs) if runs else np.empty((0, num_seats), np.int64)
+    num_drawn = min(num_blocks, -(-LONGEST_DRAWN // size) * size)
+    firsts = range(0, num_drawn, size)
+    runs = [_one_design(num_agents, num_seats, min(size, num_drawn - first), rng) for first in firsts]
+    line_ups = np.resize(np.concatenate(runs), (num_blocks, num_seats))
     if num_seats <= MAX_ROTATIONS:
         return line_ups
     turns = np.tile(np.arange(num_seats), (-(-num_blocks // num_seats), 1))

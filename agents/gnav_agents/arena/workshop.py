@@ -3,6 +3,7 @@
 executors.py says where units are played; each worker has a workshop of its own, made when its first unit comes.
 """
 
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from functools import lru_cache, partial
 from typing import Self
@@ -11,6 +12,7 @@ from gnav_agents.arena.asking import Entrant
 from gnav_agents.arena.executors import run_units
 from gnav_agents.arena.plan import Plan
 from gnav_agents.arena.play import PlayedMatch, PlayedUnit, play_unit
+from gnav_agents.foreign import ForeignCodeWarning
 from gnav_agents.hosted import Hosted
 from gnav_agents.registry import is_foreign, make_agent
 from gnav_env.errors import GnavError
@@ -113,4 +115,6 @@ def _play_in_worker(plan: Plan, record: Callable[[PlayedMatch], None] | None, nu
 
 @lru_cache(maxsize=1)
 def _workshop(plan: Plan) -> Workshop:
-    return Workshop(plan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ForeignCodeWarning)  # said already, where the tournament was begun
+        return Workshop(plan)

@@ -64,7 +64,7 @@ def tournament(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the results.", show_default="results/RULES-SEATS-FIELD-SEED"),
+        typer.Option(help="Folder for the results.", show_default="results/FILE, or results/RULES-SEATS-FIELD-SEED"),
     ] = None,
     record: Annotated[
         Path | None, typer.Option(help="Folder that gets every match played as text, for `gnav replay`.")
@@ -114,7 +114,7 @@ def tournament(
     }
     plan = make_plan(**dict(read_config(config, given)), strict=strict, trust=trust)
     part = _parse_shard(shard)
-    folder = out or default_folder(plan)
+    folder = out or (Path("results") / config.stem if config is not None else default_folder(plan))
     units = units_of_shard(len(plan.units), part)
     num_matches = sum(plan.matches_in(plan.units[number]) for number in units)
     began = perf_counter()
