@@ -1,236 +1,341 @@
-"""The arena: schedules are fair, play is the game's, figures are true, the same seed gives the same bytes."""
+"""Play in the arena: entries say what the game says, line-ups share cards and luck, and no order of work matters."""
 
-import csv
-import json
 from collections import Counter
-from pathlib import Path
+from itertools import pairwise
 
 import numpy as np
 import pytest
-import typer
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from gnav_agents.agent import legal
-from gnav_agents.arena import PlayedMatch, report, run_tournament
-from gnav_agents.arena.play import ENTRY, play_unit
-from gnav_agents.arena.schedule import blocks_per_unit, make_line_ups, make_seatings, rotation_shifts
-from gnav_agents.arena.setup import make_setup
-from gnav_agents.arena.statistics import RATIOS, SUMS, interval, make_rows, ratios, resample, sum_by_block
-from gnav_agents.commands.tournament import tournament
+from gnav_agents.arena import PlayedMatch, asking, make_plan, play, recording, run_tournament, sums
+from gnav_agents.arena.comparison import make_comparison
+from gnav_agents.arena.play import entry_dtype
+from gnav_agents.arena.schedule import blocks_per_unit
+from gnav_agents.arena.workshop import Workshop, play_units
+from gnav_agents.uniform import Uniform
 from gnav_env.errors import GnavError
+from gnav_env.losses import loss_causes
 from gnav_env.notation import read_file, replay
-from gnav_env.observation import piece
 from gnav_env.rules import Rules
 from gnav_env.table import Table
+from gnav_env.variants import VARIANTS
+from matches import seats_for
+from tournaments import ZOO, Below, BelowAsPolicy, Dice, make_units_small
+
+FEW = {name: ZOO[name] for name in ("low", "middle", "uniform")}
+ALL_FIELDS = {"mixed": 3, "invasion": 1, "self": 2, "reference:low": 1}
 
 
-class Below:
-    """Exchanges a card that is weaker than `strength`, 0 to 1."""
-
-    def __init__(self, strength):
-        self.strength = strength
-
-    def act(self, observation, action_mask, rng):
-        return legal(piece(observation, "own_strength")[:, 0] < self.strength, action_mask)
+def played(plan, units=None, *, record=None):
+    """The units of a plan, by number."""
+    numbers = range(len(plan.units)) if units is None else units
+    with Workshop(plan) as workshop:
+        return dict(play_units(workshop, numbers, record=record))
 
 
-class Dice:
-    """Any legal action, by chance."""
-
-    def act(self, observation, action_mask, rng):
-        return legal(rng.integers(2, size=len(observation)), action_mask)
-
-
-ZOO = {"stand": Below(0), "low": Below(0.3), "middle": Below(0.45), "dice": Dice()}
+def all_entries(plan):
+    """The entries [M, S] of a plan that has one number of seats."""
+    units = played(plan)
+    return np.concatenate([units[number].entries for number in sorted(units)])
 
 
-# --------------------------------------------------------------------------------------------------- schedule
-
-
-@pytest.mark.parametrize("num_seats", [2, 3, 6, 8])
-def test_up_to_eight_seats_a_block_brings_every_place_of_its_line_up_to_every_seat_once(num_seats):
-    seatings = make_seatings(np.arange(num_seats)[np.newaxis])[0]
-    assert seatings.shape == (num_seats, num_seats)
-    for seat in range(num_seats):
-        assert sorted(seatings[:, seat]) == list(range(num_seats))
-    for rotation in seatings:
-        assert sorted(rotation) == list(range(num_seats))
-
-
-@pytest.mark.parametrize("num_seats", [9, 13, 20, 37])
-def test_above_eight_seats_a_block_has_eight_rotations_equally_spaced(num_seats):
-    shifts = rotation_shifts(num_seats)
-    assert len(shifts) == 8
-    gaps = np.diff([*shifts, num_seats])
-    assert gaps.min() >= 1
-    assert gaps.max() - gaps.min() <= 1
-    seatings = make_seatings(np.arange(num_seats)[np.newaxis])[0]
-    for place in range(num_seats):
-        assert len(set(np.argwhere(seatings == place)[:, 1])) == 8
-
-
-@settings(deadline=None, max_examples=60)
-@given(
-    num_agents=st.integers(1, 12),
-    num_seats=st.integers(2, 10),
-    num_blocks=st.integers(1, 30),
-    seed=st.integers(0, 2**63 - 1),
-)
-def test_every_agent_gets_as_many_seats_as_any_other_give_or_take_one(num_agents, num_seats, num_blocks, seed):
-    line_ups = make_line_ups(num_agents, num_seats, num_blocks, seed)
-    assert line_ups.shape == (num_blocks, num_seats)
-    counts = np.bincount(line_ups.ravel(), minlength=num_agents)
-    assert counts.max() - counts.min() <= 1
-    for line_up in line_ups:  # and so within each line-up
-        here = np.bincount(line_up, minlength=num_agents)
-        assert here.max() - here.min() <= 1
-
-
-def test_the_first_blocks_of_a_long_schedule_are_the_blocks_of_a_short_one():
-    for num_agents in (3, 4, 11):
-        long = make_line_ups(num_agents, 6, 300, seed=5)
-        assert np.array_equal(long[:17], make_line_ups(num_agents, 6, 17, seed=5))
-        assert not np.array_equal(long, make_line_ups(num_agents, 6, 300, seed=6))
-
-
-def test_the_places_of_a_line_up_are_drawn_evenly():
-    line_ups = make_line_ups(4, 4, 4000, seed=2)
-    for place in range(4):
-        assert np.bincount(line_ups[:, place], minlength=4) == pytest.approx(1000, abs=120)
-
-
-# ------------------------------------------------------------------------------------------------------- play
+# ---------------------------------------------------------------------------------------------------- entries
 
 
 def entries_by_table(match: PlayedMatch, names: tuple[str, ...]):
     """The entries of a match, played again at a `Table`, with everything counted the plain way."""
     table = Table(match.rules, match.num_seats, seed=match.seed, match=match.block)
-    rows = [dict.fromkeys(ENTRY.names or (), 0) for _ in range(match.num_seats)]
+    causes = loss_causes(match.rules)
+    names_of_columns = entry_dtype(match.rules).names or ()
+    rows = [
+        {
+            **dict.fromkeys(names_of_columns, 0),
+            "block": match.block,
+            "line_up": match.line_up,
+            "rotation": match.rotation,
+            "seat": seat,
+            "agent": names.index(match.agents[seat]),
+            "losses": [0] * len(causes),
+        }
+        for seat in range(match.num_seats)
+    ]
     actions = iter(match.actions)
-    while not table.is_over:
+    fallen: dict[int, int] = {}
+    while not table.is_over and table.deals < match.rules.max_deals(match.num_seats):
         table.deal()
-        for seat in range(match.num_seats):
-            rows[seat]["deals"] += table.hands[seat] is not None
+        for row, hand in zip(rows, table.hands, strict=True):
+            row["deals"] += hand is not None
         while table.to_act is not None:
             rows[table.to_act]["decisions"] += 1
             table.act(next(actions))
-        for seat in range(match.num_seats):
-            rows[seat]["lives_lost"] += table.lost[seat] - int(table.record.seats[seat].gained)
-            if rows[seat]["last_deal"] == 0 and (table.places[seat] > 0 or table.is_over):
-                rows[seat]["last_deal"] = table.deals
+        columns = (table.lost, table.by_seat("gained"), table.by_seat("bonus"), table.by_seat("place"), table.losses)
+        for seat, (lost, gained, bonus, place, losses) in enumerate(zip(*columns, strict=True)):
+            row = rows[seat]
+            row["lives_lost"] += lost - gained - bonus
+            row["losses"] = [so_far + losses.get(cause, 0) for so_far, cause in zip(row["losses"], causes, strict=True)]
+            if place == 0 and not table.is_over:
+                fallen.pop(seat, None)  # it has been given lives again
+            else:
+                fallen.setdefault(seat, table.deals)
     assert next(actions, None) is None
+    places, lives = table.places, table.lives
     for seat, row in enumerate(rows):
-        place = table.places[seat]
-        row.update(block=match.block, rotation=match.rotation, seat=seat, place=place)
-        row.update(agent=names.index(match.agents[seat]), tied=table.places.count(place))
-        row.update(eliminated=table.lives[seat] == 0 and place > 1)
+        row.update(place=places[seat], tied=places.count(places[seat]), last_deal=fallen[seat])
+        row.update(eliminated=lives[seat] == 0 and places[seat] > 1, forfeited=False, cut=not table.is_over)
     return rows
 
 
-@pytest.mark.parametrize(("rules", "num_seats"), [("pagat", 4), ("tokens", 6), ("short", 3), ("silent", 10)])
+@pytest.mark.parametrize(
+    ("rules", "num_seats"),
+    [
+        ("pagat", 4),
+        ("tokens", 6),
+        ("short", 3),
+        ("silent", 10),
+        ("campli", 5),
+        ("kille", 4),
+        ("le_her", 2),
+        ("vogelspiel", 5),
+        ("screw_stop", 4),
+        ("letters", 9),
+    ],
+)
 def test_entries_say_what_a_table_says_when_the_match_is_played_there_again(rules, num_seats):
+    plan = make_plan(FEW, rules, seats_for(rules, num_seats), ALL_FIELDS, seed=3)
     matches: list[PlayedMatch] = []
-    result = run_tournament(ZOO, rules, num_seats, 4, seed=3, record=matches.append)
-    assert len(matches) == len(result.entries) == 4 * min(num_seats, 8)
-    for match, entries in zip(matches, result.entries, strict=True):
-        for entry, expected in zip(entries, entries_by_table(match, tuple(ZOO)), strict=True):
-            assert {name: entry[name] for name in expected} == expected
+    units = played(plan, record=matches.append)
+    entries = [match for number in sorted(units) for match in units[number].entries]
+    assert len(matches) == len(entries) == sum(field.num_matches for field in plan.fields)
+    for number in range(0, len(matches), len(matches) // 24):  # a Table is slow
+        match, found = matches[number], entries[number]
+        expected = entries_by_table(match, plan.names)
+        told = [{name: entry[name].tolist() for name in entry.dtype.names} for entry in found]
+        assert told == expected
 
 
-def test_the_rotations_of_a_block_play_the_same_cards_with_the_same_first_dealer():
+def test_in_each_field_there_sit_whom_its_name_promises():
     matches: list[PlayedMatch] = []
-    run_tournament({"stand": Below(0)}, "letters", 5, 2, record=matches.append)
-    for block in range(2):
-        same = [match.actions for match in matches if match.block == block]
-        assert len(same) == 5
-        assert len(set(same)) == 1
+    plan = make_plan(FEW, "pagat", 4, ALL_FIELDS)
+    played(plan, record=matches.append)
+    by_field = {kind: [match for match in matches if match.field == kind] for kind in ALL_FIELDS}
+    mixed = Counter(agent for match in by_field["mixed"] for agent in match.agents)
+    assert mixed == dict.fromkeys(FEW, 16)
+    pairs = Counter()
+    for match in by_field["invasion"]:
+        counts = Counter(match.agents)
+        [candidate] = [agent for agent, count in counts.items() if count == 1]
+        [other] = counts.keys() - {candidate}
+        pairs[candidate, other, match.agents.index(candidate)] += 1
+    assert pairs == {(a, b, seat): 1 for a in FEW for b in FEW if a != b for seat in range(4)}
+    assert sorted(match.agents for match in by_field["self"]) == sorted([(agent,) * 4 for agent in FEW] * 2)
+    among = Counter(tuple(sorted(match.agents)) for match in by_field["reference:low"])
+    assert among == {tuple(sorted((agent, "low", "low", "low"))): 4 for agent in FEW}
 
 
 @pytest.mark.parametrize("rules", ["pagat", "letters", "short", "kille", "campli", "lu_stu", "ranter", "vogelspiel"])
-def test_the_win_shares_of_a_match_sum_to_one_and_its_placements_average_one_half(rules):
-    entries = run_tournament(ZOO, rules, 5, 30, seed=1).entries
+def test_the_win_shares_of_a_match_sum_to_one_and_its_places_have_their_mean(rules):
+    num_seats = seats_for(rules, 5)
+    entries = all_entries(make_plan(ZOO, rules, num_seats, blocks=30, seed=1))
     wins = (entries["place"] == 1) / entries["tied"]
     assert wins.sum(axis=1) == pytest.approx(1)
     mean_place = entries["place"] + (entries["tied"] - 1) / 2
-    assert mean_place.mean(axis=1) == pytest.approx(3)
+    assert mean_place.mean(axis=1) == pytest.approx((num_seats + 1) / 2)
     if rules != "short":  # until one is left: who is not first has been eliminated
         assert np.array_equal(entries["eliminated"], entries["place"] > 1)
 
 
 def test_a_match_cut_off_at_the_limit_is_placed_by_lives(monkeypatch):
     monkeypatch.setattr(Rules, "max_deals", lambda self, num_seats: 2)
-    entries = run_tournament(ZOO, "letters", 4, 3).entries
+    entries = all_entries(make_plan(ZOO, "letters", 4, blocks=3))
     assert entries["cut"].all()
     assert not entries["eliminated"].any()
     assert (entries["last_deal"] == 2).all()
+    assert len(np.unique(entries["lives_lost"])) > 1
     for lost, place in zip(entries["lives_lost"], entries["place"], strict=True):
         assert place.tolist() == [1 + sum(lost < own) for own in lost]
 
 
-def test_luck_is_keyed_by_unit_so_that_units_may_be_played_in_any_order():
-    num_blocks = blocks_per_unit(3) + 5
-    whole = run_tournament(ZOO, "pagat", 3, num_blocks, seed=9).entries
-    setup = make_setup(ZOO, "pagat", 3, num_blocks, 9)
-    seatings = make_seatings(make_line_ups(4, 3, num_blocks, 9))
-    first = blocks_per_unit(3)
-    last_unit = play_unit(setup, 1, first, seatings[first:])
-    first_unit = play_unit(setup, 0, 0, seatings[:first])
-    assert np.array_equal(np.concatenate([first_unit, last_unit]), whole)
+def test_in_a_match_that_was_cut_off_the_fallen_keep_their_places_behind_the_survivors(monkeypatch):
+    def cut_at(num_deals):
+        monkeypatch.setattr(Rules, "max_deals", lambda self, num_seats: num_deals)
+        return all_entries(make_plan(ZOO, "pagat", 6, blocks=20))
+
+    whole, cut = cut_at(1000), cut_at(9)
+    here = cut["cut"][:, 0] & cut["eliminated"].any(axis=1)
+    assert here.sum() > 10
+    fell = cut["eliminated"] & here[:, np.newaxis]
+    for name in ("place", "tied", "last_deal", "lives_lost"):
+        assert np.array_equal(whole[name][fell], cut[name][fell])
+    alive = ~cut["eliminated"] & here[:, np.newaxis]
+    assert (cut["last_deal"][alive] == 9).all()
 
 
-def test_without_luck_of_their_own_agents_play_a_block_the_same_in_whatever_tournament_it_is():
-    calm = {name: ZOO[name] for name in ("stand", "low", "middle")}
-    short = run_tournament(calm, "pagat", 3, 7, seed=4).entries
-    long = run_tournament(calm, "pagat", 3, blocks_per_unit(3) + 7, seed=4).entries
-    assert np.array_equal(long[: len(short)], short)
+def test_recorded_matches_can_be_replayed_and_end_as_the_entries_say(tmp_path):
+    plan = make_plan(ZOO, "pagat", 3, {"mixed": 2, "self": 1})
+    units = played(plan, record=lambda match: recording.write_match(tmp_path / "matches", match))
+    files = sorted((tmp_path / "matches").iterdir())
+    assert len(files) == 2 * 3 + 4
+    for file in files:
+        assert list(replay(read_file(file)))[-1].after.is_over
+    last = list(replay(read_file(tmp_path / "matches" / "mixed-3-seats-block-00001-line-up-0-rotation-2.txt")))[-1]
+    assert last.after.places == units[0].entries["place"][5].tolist()
 
 
-def test_progress_tells_the_blocks_played_and_ends_with_all_of_them():
+def test_no_ruleset_costs_a_compilation_of_its_own():
+    from gnav_env._jit import IS_COMPILED
+
+    kernels = (
+        play.fill_all,
+        play.order_all,
+        play.look_all,
+        play.advance_all,
+        asking._draw_all,
+        asking._choose_all,
+        sums.add_outlived_all,
+    )
+
+    def num_signatures():
+        return [len(kernel.signatures) if IS_COMPILED else 0 for kernel in kernels]
+
+    run_tournament({**FEW, "dice": Dice()}, "pagat", 4, ALL_FIELDS)
+    before = num_signatures()
+    for rules in (*VARIANTS.values(), VARIANTS["pagat"].replace(name="house", reshuffle="on_exhaustion")):
+        run_tournament({**FEW, "dice": Dice()}, rules, seats_for(rules, 5), ALL_FIELDS, seed=1)
+    run_tournament(["tips", "uniform", "threshold:IV"], "pagat", (3, 12), blocks=2)
+    assert num_signatures() == before
+
+
+# ------------------------------------------------------------------------------------------ same cards, same luck
+
+
+def test_the_rotations_of_a_block_play_the_same_cards_with_the_same_luck():
+    matches: list[PlayedMatch] = []
+    run_tournament({"fox": Uniform(), "owl": Uniform()}, "letters", 5, blocks=4, record=matches.append)
+    by_block = [{match.actions for match in matches if match.block == block} for block in range(4)]
+    assert [len(actions) for actions in by_block] == [1, 1, 1, 1]
+    assert len(set.union(*by_block)) == 4
+    assert len({match.agents for match in matches}) > 4
+
+
+def test_in_a_substitution_who_chooses_alike_changes_nothing_for_anybody():
+    agents = {"fox": Below(0.4), "owl": BelowAsPolicy(0.4), "low": Below(0.3), "uniform": Uniform()}
+    plan = make_comparison("fox", "owl", "pagat", 5, ("low", "uniform"), seed=2, max_blocks=30, agents=agents)
+    entries = all_entries(plan).reshape(30, 2, 5, 5)
+    assert (entries["agent"] == 0).sum() == (entries["agent"] == 1).sum() == 30 * 5
+    for name in entries.dtype.names:
+        if name not in ("agent", "line_up"):
+            assert np.array_equal(entries[name][:, 0], entries[name][:, 1])
+
+
+def test_the_luck_of_a_seat_does_not_depend_on_what_others_do():
+    # the eldest of the first deal decides before anything else has happened
+    choices = {}
+    for name, others in (("calm", Below(0)), ("wild", Below(1))):
+        matches: list[PlayedMatch] = []
+        agents = {"fox": Uniform(), "owl": Uniform(), "others": others}
+        plan = make_comparison("fox", "owl", "pagat", 6, ("others",), seed=5, max_blocks=60, agents=agents)
+        played(plan, record=matches.append)
+        for match in matches:
+            eldest = (Table(match.rules, 6, seed=5, match=match.block).dealer + 1) % 6
+            if match.agents[eldest] in ("fox", "owl"):
+                choices.setdefault(match.block, {}).setdefault(name, set()).add(match.actions[0])
+    assert len(choices) == 60
+    assert all(len(both["calm"] | both["wild"]) == 1 for both in choices.values())
+    assert {min(both["calm"]) for both in choices.values()} == {0, 1}
+
+
+def test_luck_is_drawn_evenly_and_without_a_link_between_those_asked_together(monkeypatch):
+    drawn: list[float] = []
+    original = asking.Entrant.choose
+
+    def choose(self, observation, action_mask, luck, rng):
+        drawn.extend(luck.tolist())
+        return original(self, observation, action_mask, luck, rng)
+
+    monkeypatch.setattr(asking.Entrant, "choose", choose)
+    run_tournament({"fox": Uniform()}, "pagat", 6, {"self": 300})
+    luck = np.array(drawn)
+    assert len(luck) > 10_000
+    assert 0 <= luck.min() < 0.001 and 0.999 < luck.max() < 1
+    counts, _ = np.histogram(luck, 20, (0, 1))
+    assert ((counts - len(luck) / 20) ** 2 / (len(luck) / 20)).sum() < 43.8  # chi-square, 19 degrees, 0.001
+    assert abs(np.corrcoef(luck[:-1], luck[1:])[0, 1]) < 4 / np.sqrt(len(luck))
+
+
+# ------------------------------------------------------------------------------------------------ order of work
+
+
+def test_units_may_be_played_in_any_order_by_anybody(monkeypatch):
+    make_units_small(monkeypatch, 40)
+    agents = {**ZOO, "dice": Dice()}
+    plan = make_plan(agents, "pagat", (3, 5), {"mixed": 50, "invasion": 2}, seed=9)
+    assert len(plan.units) > 10
+    forwards, backwards = played(plan), played(plan, reversed(range(len(plan.units))))
+    for number in range(len(plan.units)):
+        alone = played(plan, [number])[number]
+        assert np.array_equal(forwards[number].entries, backwards[number].entries)
+        assert np.array_equal(forwards[number].entries, alone.entries)
+
+
+def test_the_blocks_of_a_long_tournament_begin_with_those_of_a_short_one():
+    for kind in ("mixed", "invasion", "self", "reference:low"):
+        short = all_entries(make_plan(ZOO, "pagat", 3, {kind: 7}, seed=4))
+        long = all_entries(make_plan(ZOO, "pagat", 3, {kind: 90}, seed=4))
+        assert np.array_equal(long[: len(short)], short)
+    plan = make_plan(ZOO, "pagat", 3, blocks=blocks_per_unit(3) + 7, seed=4)
+    assert len(plan.units) == 2
+    long = all_entries(plan)
+    assert np.array_equal(long[: 3 * 7], all_entries(make_plan(ZOO, "pagat", 3, blocks=7, seed=4)))
+
+
+def test_it_does_not_matter_how_many_tables_are_played_side_by_side(monkeypatch):
+    found = []
+    for num_tables, matches_per_unit in ((768, 3072), (7, 3072), (1, 100), (100_000, 100_000)):
+        monkeypatch.setattr(play, "NUM_TABLES", num_tables)
+        make_units_small(monkeypatch, matches_per_unit)
+        found.append(all_entries(make_plan(ZOO, "tokens", 4, blocks=60, seed=6)))
+    assert len(found[0]) == 240
+    assert all(np.array_equal(one, other) for one, other in pairwise(found))
+
+
+def test_another_seed_is_another_tournament():
+    one, other = (all_entries(make_plan(ZOO, "pagat", 4, blocks=10, seed=seed)) for seed in (1, 2))
+    assert not np.array_equal(one, other)
+
+
+def test_progress_tells_the_matches_that_have_ended_and_ends_with_all_of_them():
     told: list[int] = []
-    run_tournament(ZOO, "pagat", 4, 30, progress=told.append)
+    run_tournament(ZOO, "pagat", 4, {"mixed": 30, "self": 5}, progress=told.append)
     assert told == sorted(told)
-    assert told[-1] == 30
+    assert len([number for number in told if 0 < number < 140]) > 0
+    assert told[-1] == 30 * 4 + 5 * 4
 
 
-class Wrong:
-    def __init__(self, answer):
-        self.answer = answer
-
-    def act(self, observation, action_mask, rng):
-        return self.answer(len(observation))
-
-
-@pytest.mark.parametrize(
-    ("rules", "answer", "sentence"),
-    [
-        ("pagat", lambda n: np.full(n, 2), "agent fox: an action is 0"),
-        ("forced", lambda n: np.zeros(n, np.int64), "agent fox: STAND is illegal"),
-        ("pagat", lambda n: np.zeros((n, 1), np.int64), "agent fox: act must return an action for each row"),
-        ("pagat", lambda n: np.full(n, 0.5), "agent fox: actions must be whole numbers"),
-        ("pagat", lambda n: None, "agent fox: act must return"),
-        ("pagat", lambda n: 1 // 0, "agent fox failed: ZeroDivisionError"),
-    ],
-)
-def test_an_agent_that_acts_illegally_or_fails_is_named(rules, answer, sentence):
-    with pytest.raises(GnavError, match=sentence):
-        run_tournament({"stand": ZOO["dice"], "fox": Wrong(answer)}, rules, 4, 2)
+# ------------------------------------------------------------------------------------------------------ the door
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"num_blocks": 0}, "blocks must be a whole number, 1 or more, not 0"),
-        ({"num_blocks": 1, "num_seats": 2}, "blocks must be 2 or more"),
-        ({"num_seats": 38}, "seats must be 2 to"),
-        ({"num_seats": 1}, "seats must be 2 to"),
-        ({"seed": -1}, "seed must be"),
+        ({"blocks": 0}, "blocks must be a whole number, 1 or more, not 0"),
+        ({"fields": {"mixed": -3}}, "blocks must be a whole number, 1 or more, not -3"),
+        ({"seats": 38}, "seats must be 2 to"),
+        ({"seats": (4, 1)}, "seats must be 2 to"),
+        ({"seats": (4, 6, 4)}, "4 seats are listed twice"),
+        ({"seats": ()}, "a tournament needs a number of seats"),
+        ({"seed": -1}, "seed must be a whole number, from 0 to 9223372036854775807, not -1"),
+        ({"seed": 1.5}, "seed must be a whole number"),
+        ({"time_limit": 0}, "the time limit must be more than 0"),
+        ({"time_limit": float("nan")}, "the time limit must be more than 0"),
         ({"agents": {}}, "at least one agent"),
         ({"agents": ["tips", "uniform", "tips"]}, "agent tips is listed twice"),
         ({"agents": ["tips", ""]}, "an agent's name is missing"),
         ({"agents": "tips"}, "must be a list"),
+        ({"agents": ["tips", "unifrom"]}, "did you mean 'uniform'"),
         ({"rules": "pagta"}, "did you mean 'pagat'"),
+        ({"fields": ()}, "a tournament needs a field"),
+        ({"fields": ("mixd",)}, "the fields are mixed, invasion, self and reference:AGENT"),
+        ({"fields": ("reference:owl",)}, "the reference must be one of the agents, stand, low, middle, uniform"),
+        ({"fields": ("invasion",), "agents": ["tips"]}, "invasion needs two agents or more"),
     ],
 )
 def test_a_tournament_that_cannot_be_is_refused_with_what_would_be_right(arguments, sentence):
@@ -238,223 +343,14 @@ def test_a_tournament_that_cannot_be_is_refused_with_what_would_be_right(argumen
         run_tournament(**{"agents": ZOO, **arguments})
 
 
-# ------------------------------------------------------------------------------------------------- statistics
+def test_the_number_of_seats_is_six_or_the_nearest_that_the_ruleset_allows():
+    assert make_plan(["tips"], "pagat").seats == (6,)
+    assert make_plan(["tips"], "le_her").seats == (2,)
+    assert make_comparison("tips", "uniform", "le_her").seats == (2,)
 
 
-def entries_of(matches):
-    """Entries [M, S] from matches of seats (block, agent, place, tied, eliminated, deals, lives_lost)."""
-    names = ("block", "agent", "place", "tied", "eliminated", "deals", "lives_lost")
-    entries = np.zeros((len(matches), len(matches[0])), ENTRY)
-    for m, seats in enumerate(matches):
-        for s, values in enumerate(seats):
-            for name, value in zip(names, values, strict=True):
-                entries[name][m, s] = value
-    return entries
-
-
-def test_figures_are_those_calculated_by_hand():
-    entries = entries_of(
-        [
-            # two of three eliminated: par 2/3 a seat
-            [(0, 0, 1, 1, False, 5, 1), (0, 1, 3, 1, True, 2, 3), (0, 1, 2, 1, True, 5, 3)],
-            # two share the match, one eliminated: par 1/3 a seat
-            [(1, 1, 1, 2, False, 4, 3), (1, 0, 1, 2, False, 4, 3), (1, 1, 3, 1, True, 1, 3)],
-        ]
-    )
-    figures = dict(zip(RATIOS, ratios(sum_by_block(entries, 2).sum(axis=0)).T, strict=True))
-    assert figures["relative_elimination_rate"] == pytest.approx([0 / (2 / 3 + 1 / 3), 3 / (4 / 3 + 2 / 3)])
-    assert figures["elimination_rate"] == pytest.approx([0, 3 / 4])
-    assert figures["win_share"] == pytest.approx([(1 + 1 / 2) / 2, (0 + 0 + 1 / 2 + 0) / 4])
-    assert figures["placement"] == pytest.approx([(1 + 0.75) / 2, (0 + 0.5 + 0.75 + 0) / 4])
-    assert figures["loss_rate"] == pytest.approx([4 / 9, 12 / 12])
-    assert figures["mean_deals"] == pytest.approx([4.5, 3])
-
-
-def test_sums_by_block_keep_blocks_and_agents_apart():
-    entries = run_tournament(ZOO, "pagat", 5, 12, seed=8).entries
-    sums = sum_by_block(entries, 4)
-    assert sums.shape == (12, 4, len(SUMS))
-    block, agent = 7, 2
-    here = (entries["block"] == block) & (entries["agent"] == agent)
-    assert sums[block, agent, SUMS.index("entries")] == here.sum()
-    assert sums[block, agent, SUMS.index("lives_lost")] == entries["lives_lost"][here].sum()
-
-
-def test_intervals_over_blocks_hold_the_truth_as_often_as_they_promise():
-    # matches of a block share their luck: eliminations among 6 are binomial with a chance drawn for the block
-    rng = np.random.default_rng(1)
-    num_trials, num_blocks, truth = 300, 40, 0.7
-    num_held = 0
-    for _ in range(num_trials):
-        sums = np.zeros((num_blocks, 1, len(SUMS)))
-        sums[:, 0, SUMS.index("entries")] = 6
-        sums[:, 0, SUMS.index("eliminated")] = rng.binomial(6, rng.beta(1.4, 0.6, num_blocks))
-        resampled = ratios(resample(sums, 500, seed=1))[:, 0, list(RATIOS).index("elimination_rate")]
-        low, high = interval(resampled, num_blocks)
-        num_held += bool(low <= truth <= high)
-    assert 0.92 <= num_held / num_trials <= 0.98
-
-
-def test_a_single_block_has_figures_but_no_intervals():
-    row = run_tournament(ZOO, "pagat", 4, 1).rows[0]
-    assert row.relative_elimination_rate.value > 0
-    assert np.isnan(row.relative_elimination_rate.low)
-    assert (row.rank_low, row.rank_high) == (1, 4)
-
-
-def test_where_nobody_is_eliminated_there_is_no_relative_rate_and_placement_decides():
-    matches = [[(block, 0, 1, 1, False, 5, 0), (block, 1, 2, 1, False, 5, 2)] for block in range(3)]
-    rows = make_rows(sum_by_block(entries_of(matches), 2), ("loser", "winner")[::-1], seed=0)
-    assert [row.agent for row in rows] == ["winner", "loser"]
-    assert np.isnan(rows[0].relative_elimination_rate.value)
-
-
-def test_the_same_dice_under_two_names_are_at_par_and_level():
-    result = run_tournament({"fox": Dice(), "owl": Dice()}, "pagat", 6, 150, seed=11)
-    for row in result.rows:
-        assert row.relative_elimination_rate.low < 1 < row.relative_elimination_rate.high
-        assert row.standing in ("best", "level")
-        assert (row.rank_low, row.rank_high) == (1, 2)
-    values = [row.relative_elimination_rate.value for row in result.rows]
-    assert sum(values) == pytest.approx(2)  # with equal numbers of seats, what one gains the other loses
-
-
-def test_the_same_agent_without_luck_under_two_names_is_exactly_at_par():
-    # over all rotations both meet the same cards in the same seats
-    result = run_tournament({"fox": Below(0.4), "owl": Below(0.4)}, "pagat", 6, 50, seed=11)
-    assert [row.relative_elimination_rate.value for row in result.rows] == [1, 1]
-    assert [row.standing for row in result.rows] == ["best", "level"]
-
-
-def test_an_agent_alone_is_exactly_at_par():
-    [row] = run_tournament({"fox": Below(0.4)}, "pagat", 6, 20).rows
-    assert row.relative_elimination_rate.value == pytest.approx(1)
-    assert row.standing == "best"
-    assert row.entries == 20 * 6 * 6
-
-
-def test_a_sensible_agent_is_ranked_before_dice_and_the_difference_is_seen():
-    result = run_tournament({"dice": Dice(), "low": Below(0.35)}, "pagat", 6, 60, seed=1)
-    assert [(row.rank, row.agent, row.standing) for row in result.rows] == [
-        (1, "low", "best"),
-        (2, "dice", "behind"),
-    ]
-
-
-# ------------------------------------------------------------------------------------------------------ files
-
-
-def write_all(folder: Path, seed: int = 0, num_blocks: int = 8):
-    setup = make_setup(ZOO, "pagat", 4, num_blocks, seed)
-    report.prepare_folder(folder, setup, "pagat")
-    result = run_tournament(ZOO, "pagat", 4, num_blocks, seed)
-    report.write_report(result, folder, "pagat")
-    report.write_plot(result, folder / "leaderboard.png")
-    return result
-
-
-def test_the_same_seed_gives_the_same_bytes_in_every_file(tmp_path):
-    write_all(tmp_path / "a")
-    write_all(tmp_path / "b")
-    names = sorted(path.name for path in (tmp_path / "a").iterdir())
-    assert {"leaderboard.csv", "entries.csv", "summary.json"} <= set(names)
-    assert names == sorted(path.name for path in (tmp_path / "b").iterdir())
-    for name in names:
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    write_all(tmp_path / "c", seed=1)
-    assert (tmp_path / "a" / "entries.csv").read_bytes() != (tmp_path / "c" / "entries.csv").read_bytes()
-
-
-def test_files_say_what_the_result_says(tmp_path):
-    result = write_all(tmp_path)
-    with (tmp_path / "leaderboard.csv").open() as file:
-        board = list(csv.DictReader(file))
-    assert [row["agent"] for row in board] == [row.agent for row in result.rows]
-    rate = result.rows[0].relative_elimination_rate
-    assert float(board[0]["relative_elimination_rate"]) == pytest.approx(rate.value, abs=1e-6)
-    assert float(board[0]["relative_elimination_rate_high"]) == pytest.approx(rate.high, abs=1e-6)
-    with (tmp_path / "entries.csv").open() as file:
-        entries = list(csv.DictReader(file))
-    assert len(entries) == 8 * 4 * 4
-    assert Counter(row["agent"] for row in entries) == dict.fromkeys(ZOO, 32)
-    summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["command"] == (
-        "gnav tournament --agents stand,low,middle,dice --rules pagat --seats 4 --blocks 8 --seed 0"
-    )
-    assert summary["rules"] == {"name": "pagat", "hash": result.setup.rules.hash}
-    assert summary["num_matches"] == 32
-    assert [row["agent"] for row in summary["rows"]] == [row.agent for row in result.rows]
-
-
-def test_a_folder_with_another_tournament_is_not_overwritten_unasked(tmp_path):
-    write_all(tmp_path)
-    write_all(tmp_path)  # the same again is no loss
-    other = make_setup(ZOO, "pagat", 4, 9, 0)
-    with pytest.raises(GnavError, match="results of another tournament"):
-        report.prepare_folder(tmp_path, other, "pagat")
-    report.prepare_folder(tmp_path, other, "pagat", overwrite=True)
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    setup = make_setup(ZOO, "pagat", 4, 8, 0)
-    with pytest.raises(GnavError, match=r"file.*cannot be written"):
-        report.prepare_folder(tmp_path / "file", setup, "pagat")
-
-
-def test_a_write_that_fails_leaves_the_old_file_and_no_remains(tmp_path, monkeypatch):
-    result = write_all(tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-
-    def full(self, content):
-        self.touch()
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(GnavError, match=r"cannot be written \(No space left on device\)"):
-        report.write_report(result, tmp_path, "pagat")
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-def test_recorded_matches_can_be_replayed(tmp_path):
-    run_tournament(ZOO, "pagat", 3, 2, record=lambda match: report.write_match(match, tmp_path / "matches"))
-    files = sorted((tmp_path / "matches").iterdir())
-    assert len(files) == 6
-    for file in files:
-        steps = list(replay(read_file(file)))
-        assert steps[-1].after.is_over
-
-
-def test_the_screen_shows_every_agent_even_one_with_brackets_in_its_name():
-    from rich.console import Console
-
-    result = run_tournament({"[red]fox": Below(0.4), "dice": Dice()}, "pagat", 4, 3)
-    console = Console(width=120)
-    with console.capture() as capture:
-        console.print(report.screen_table(result))
-    assert "[red]fox" in capture.get()
-    assert "dice" in capture.get()
-
-
-def test_the_command_ranks_the_agents_it_is_given_and_writes_the_folder(tmp_path):
-    app = typer.Typer()
-    app.command()(tournament)
-    arguments = ["--agents", "stand, threshold:IV", "--seats", "3", "--blocks", "5"]
-    run = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "a"), "--record", str(tmp_path / "matches")])
-    assert run.exit_code == 0, run.output
-    assert "threshold:IV" in run.output
-    assert "15 matches" in run.output
-    assert len(list((tmp_path / "matches").iterdir())) == 15
-    again = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "b")])
-    assert again.exit_code == 0, again.output
-    for path in (tmp_path / "a").iterdir():
-        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
-
-
-def test_the_command_makes_no_folder_for_a_tournament_that_cannot_be(tmp_path):
-    app = typer.Typer()
-    app.command()(tournament)
-    run = CliRunner().invoke(app, ["--agents", "tips,tipz", "--out", str(tmp_path / "a")])
-    assert isinstance(run.exception, GnavError)
-    assert "did you mean 'tips'" in str(run.exception)
-    assert not (tmp_path / "a").exists()
+def test_fields_that_play_every_agent_in_every_block_need_fewer_blocks_for_as_many_entries():
+    plan = make_plan(ZOO, fields={"mixed": None, "invasion": None, "self": 3}, blocks=100)
+    assert plan.blocks == (("mixed", 100), ("invasion", 25), ("self", 3))
+    assert make_plan(ZOO, fields=("self",), blocks=8).blocks == (("self", 8),)
+    assert make_plan(ZOO, fields=("self",), blocks=20).blocks == (("self", 10),)

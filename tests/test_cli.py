@@ -11,7 +11,19 @@ import pytest
 from gnav_agents.cli import main
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("train", "tournament", "play", "replay", "agents", "observation", "rules", "study")
+COMMANDS = (
+    "train",
+    "tournament",
+    "compare",
+    "merge",
+    "leaderboard",
+    "play",
+    "replay",
+    "agents",
+    "observation",
+    "rules",
+    "study",
+)
 
 
 def gnav(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -81,8 +93,11 @@ TYPO = (ROOT / "configs" / "train" / "quickstart.yaml").read_text(encoding="utf-
         (("tournament", "--agents", "tips,threshold:XX", "--blocks", "1"), "XX"),
         (("tournament", "--agents", "tips,runs/none", "--blocks", "1"), "does not exist"),
         (("tournament", "--agents", "tips,no_module:Agent", "--blocks", "1"), "no_module"),
-        (("tournament", "--agents", "tips,illegal_agent:Agent", "--blocks", "1"), "illegal_agent:Agent"),
-        (("tournament", "--agents", "tips,raising_agent:Agent", "--blocks", "1"), "failed: RuntimeError: boom"),
+        (("compare", "tips", "illegal_agent:Agent", "--strict"), "agent illegal_agent:Agent failed (illegal)"),
+        (("compare", "tips", "raising_agent:Agent", "--strict"), "failed (raised): RuntimeError: boom"),
+        (("compare", "tips", "countin"), "did you mean 'counting'"),
+        (("merge", "nowhere", "--out", "whole"), "nowhere"),
+        (("leaderboard", "nowhere"), "nowhere"),
         (("tournament", "--agents", "tips,raising_agent:Unborn", "--blocks", "1"), "could not be made"),
         (("tournament", "--agents", "tips,broken_agent:Agent", "--blocks", "1"), "cannot be loaded: SyntaxError"),
         (("play", "--watch", "--opponents", "raising_agent:Agent", "--seed", "1"), "failed: RuntimeError: boom"),

@@ -1,6 +1,5 @@
 """Executors: every unit comes back exactly once, whatever happens to those who play it, and nobody is left over."""
 
-import builtins
 import importlib.util
 import multiprocessing
 import os
@@ -108,14 +107,7 @@ def test_what_cannot_be_is_refused_before_anything_is_played(options, message):
 
 
 def test_where_ray_is_missing_the_error_says_what_to_install(monkeypatch):
-    real = builtins.__import__
-
-    def without_ray(name, *arguments, **options):
-        if name == "ray":
-            raise ImportError(name)
-        return real(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without_ray)
+    monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(GnavError, match=r'pip install "gnav\[ray\]"'):
         run_units(square, range(3), executor="ray")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gnav_agents.arena import schedule
 from gnav_agents.arena.designs import design_size, find_design
 from gnav_agents.arena.schedule import (
-    TABLES_PER_UNIT,
+    MATCHES_PER_UNIT,
     blocks_per_unit,
     invasion_line_ups,
     make_line_ups,
@@ -83,9 +83,9 @@ def test_above_eight_seats_line_ups_begin_at_each_seat_once_in_as_many_blocks_as
     assert offsets[:num_seats] != offsets[num_seats : 2 * num_seats]
 
 
-@pytest.mark.parametrize(("matches_per_block", "num_blocks"), [(8, 384), (3, 1024), (7, 438), (3072, 1), (9999, 1)])
-def test_a_unit_has_as_many_whole_blocks_as_tables_go_side_by_side_and_at_least_one(matches_per_block, num_blocks):
-    assert TABLES_PER_UNIT == 3072
+@pytest.mark.parametrize(("matches_per_block", "num_blocks"), [(8, 768), (3, 2048), (7, 877), (6144, 1), (9999, 1)])
+def test_a_unit_has_as_many_whole_blocks_as_make_up_its_matches_and_at_least_one(matches_per_block, num_blocks):
+    assert MATCHES_PER_UNIT == 6144
     assert blocks_per_unit(matches_per_block) == num_blocks
 
 

@@ -29,16 +29,19 @@ def validated(kind: type[S], data: Any, path: str | Path, origins: Mapping[tuple
     Raises `YamlError` that names file and line, or, for keys in `origins`, where the value came from instead.
     """
     try:
-        return kind.model_validate(_plain(data))
+        return kind.model_validate(_plain(data, kind))
     except ValidationError as error:
         mistakes = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
         raise YamlError(_sentence(kind, mistakes[0], data, path, origins or {})) from None
 
 
-def _plain(data: Any) -> Any:
-    """`data` without ruamel's types; an empty section counts as left out."""
+def _plain(data: Any, kind: Any = None) -> Any:
+    """`data` without ruamel's types; what is empty in a section (`kind`) counts as left out."""
     if isinstance(data, Mapping):
-        return {str(key): _plain(value) for key, value in data.items() if value is not None}
+        if not (isinstance(kind, type) and issubclass(kind, Section)):
+            return {str(key): _plain(value) for key, value in data.items()}
+        kinds = {name: field.annotation for name, field in kind.model_fields.items()}
+        return {str(key): _plain(value, kinds.get(str(key))) for key, value in data.items() if value is not None}
     if isinstance(data, list):
         return [_plain(value) for value in data]
     return data

@@ -80,7 +80,7 @@ class Entrant:
         for itself. A batch that fails as a whole is asked again in parts, so that only those rows are forfeited that
         fail by themselves.
         """
-        actions = np.full(len(action_mask), _NONE, np.int64)
+        actions = np.empty(len(action_mask), np.int64)
         failures: list[Failure] = []
         waiting = [(0, len(actions))] if len(actions) else []  # first and end of batches, the next one last
         while waiting:

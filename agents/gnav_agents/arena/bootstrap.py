@@ -100,7 +100,7 @@ def rank_intervals(ranking: Resampled) -> tuple[NDArray[np.int64], NDArray[np.in
     return low.astype(np.int64), high.astype(np.int64)
 
 
-def holm(p_values: NDArray[np.float64], level: float = 1 - LEVEL) -> NDArray[np.bool_]:
+def holm(p_values: NDArray[np.float64], level: float = 0.05) -> NDArray[np.bool_]:
     """Which of the hypotheses with these p-values [n] fall, so that none of them wrongly falls but in `level` of cases.
 
     Holm, Scandinavian Journal of Statistics 6, 1979.

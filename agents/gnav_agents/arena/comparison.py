@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gnav_agents.agent import Agent
 from gnav_agents.arena.columns import entries_of, failure_rows, table_of
+from gnav_agents.arena.executors import check_executor
 from gnav_agents.arena.fields import SUBSTITUTION, Field
 from gnav_agents.arena.plan import DEFAULT_TIME_LIMIT, Plan
 from gnav_agents.arena.sequential import Look, SequentialTest, Verdict
@@ -128,6 +129,7 @@ def compare(
             not depend on it: units are looked at in their order.
         look: is told how the test stands after each unit.
     """
+    check_executor(executor, workers, address)
     (field,) = plan.fields
     forfeits = np.zeros(2, np.int64)
     with ExitStack() as stack:

@@ -31,7 +31,7 @@ def split_fields(text: Any) -> Any:
     fields: dict[str, Any] = {}
     for name in split_names(text):
         kind, sign, num_blocks = str(name).rpartition("=")
-        fields[kind if sign else name] = num_blocks.strip() if sign else None
+        fields[kind.strip() if sign else name] = num_blocks.strip() if sign else None
     return fields
 
 

@@ -21,9 +21,10 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gnav_agents.files import require
 from gnav_env.errors import GnavError
 
-__all__ = ["EXECUTORS", "num_cores", "run_units"]
+__all__ = ["EXECUTORS", "check_executor", "num_cores", "run_units"]
 
 T = TypeVar("T")
 
@@ -79,6 +80,16 @@ def run_units(
     Raises `GnavError` for arguments that cannot be, and while playing for a unit that has ended its process four
     times; what `play` raises comes out as it is.
     """
+    check_executor(executor, workers, address)
+    if executor == "serial":
+        return ((unit, play(unit)) for unit in units)
+    if executor == "process":
+        return _play_in_processes(play, units, workers or num_cores())
+    return _play_on_ray(_import_ray(is_local=address is None), play, units, workers, address)
+
+
+def check_executor(executor: str, workers: int | None, address: str | None) -> None:
+    """Raise `GnavError` for arguments that `run_units` cannot have."""
     if executor not in EXECUTORS:
         raise GnavError(f"executor must be {', '.join(EXECUTORS[:-1])} or {EXECUTORS[-1]}, not {executor!r}")
     if workers is not None and workers < 1:
@@ -87,11 +98,8 @@ def run_units(
         raise GnavError(f"executor serial has one worker, not {workers}: use process or ray for more")
     if address is not None and executor != "ray":
         raise GnavError(f"an address belongs to the executor ray, not to {executor}")
-    if executor == "serial":
-        return ((unit, play(unit)) for unit in units)
-    if executor == "process":
-        return _play_in_processes(play, units, workers or num_cores())
-    return _play_on_ray(_import_ray(is_local=address is None), play, units, workers, address)
+    if executor == "ray":
+        require("ray", "ray")
 
 
 @contextmanager
@@ -250,12 +258,9 @@ _LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
 
 def _import_ray(*, is_local: bool) -> Any:
-    """The package `ray`; `GnavError` if there is none."""
-    try:
-        with _environment(_QUIET | _LOOPBACK if is_local else _QUIET):
-            import ray
-    except ImportError:
-        raise GnavError('the executor ray needs Ray: pip install "gnav[ray]"') from None
+    """The package `ray`, which is there."""
+    with _environment(_QUIET | _LOOPBACK if is_local else _QUIET):
+        import ray
     return ray
 
 

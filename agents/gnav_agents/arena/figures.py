@@ -68,7 +68,7 @@ def make_summary(plan: Plan, sums: Sequence[FieldSums]) -> Summary:
             matches=sum(added.num_matches for added in sums),
             cut_matches=sum(added.num_cut for added in sums),
             decisions=sum(added.num_decisions for added in sums),
-            forfeits=sum(row.forfeits for row in leaderboard) if len(sums) == num_first else _forfeits(figures),
+            forfeits=sum(added.num_forfeits for added in sums),
         ),
         rating_zero=_RATING_ZERO if _RATING_ZERO in plan.names else "mean",
         leaderboard=leaderboard,
@@ -143,10 +143,6 @@ def _mean_figures(parts: Sequence[_Figures]) -> _Figures:
         entries=np.sum([part.entries for part in parts], axis=0),
         forfeits=np.sum([part.forfeits for part in parts], axis=0),
     )
-
-
-def _forfeits(figures: Sequence[_Figures]) -> int:
-    return int(sum(part.forfeits.sum() for part in figures))
 
 
 def _rows(plan: Plan, figures: _Figures) -> tuple[Row, ...]:

@@ -29,7 +29,7 @@ from gnav_env.stepping import deal, start
 
 __all__ = ["Failure", "PlayedMatch", "PlayedUnit", "entry_dtype", "play_unit"]
 
-NUM_TABLES = 768
+NUM_TABLES = 1024
 """Tables side by side: more do not fit the processor's cache, fewer waste time on calls."""
 
 COUNT = np.dtype([(name, np.int32) for name in ("deals", "last_deal", "lives_lost", "decisions", "place", "lives")])
@@ -142,39 +142,29 @@ class _Play:
         self.log: list[tuple[NDArray[np.int64], NDArray[np.int64]]] | None = [] if log else None
         self.rngs = [generator(plan.seed, LUCK, unit.number, number) for number in range(len(entrants))]
         self.causes = cause_numbers(plan.rules)
+        self.max_deals = plan.rules.max_deals(self.num_seats)
+        self.tables: NDArray[Any] = np.zeros(min(NUM_TABLES, num_matches), TABLE)
+        self.match_at = np.full(len(self.tables), -1)
+        for entrant in entrants:
+            entrant.new_unit()
 
     def run(self, progress: Callable[[int], None] | None, record: Callable[[PlayedMatch], None] | None) -> PlayedUnit:
         """All matches have been played."""
-        plan, num_seats = self.plan, self.num_seats
-        num_matches = len(self.agent_at)
-        width = min(NUM_TABLES, num_matches)
-        tables: NDArray[Any] = np.zeros(width, TABLE)
-        match_at = np.full(width, -1)
-        first_dealer = -1 if plan.rules.first_dealer == "random" else int(plan.rules.first_dealer)
-        max_deals = plan.rules.max_deals(num_seats)
-        rules = plan.rules.compiled
-        started = fill_all(tables, rules, match_at, 0, num_seats, plan.seed, self.blocks, first_dealer)
-        for entrant in self.entrants:
-            entrant.new_unit()
+        width = len(self.tables)
         order, ends = np.empty(width, np.int64), np.empty(len(self.entrants) + 1, np.int64)
+        started = self._fill(0)
         while True:
-            num_live = order_all(tables, match_at, self.agent_at, self.forfeits, order, ends)
+            num_live = order_all(self.tables, self.match_at, self.agent_at, self.forfeits, order, ends)
             if progress is not None:
                 progress(started - num_live)
             if num_live == 0:
                 break
-            rows = order[:num_live]
-            observation = np.empty((num_live, num_features(num_seats)), np.float32)
-            mask = np.empty((num_live, NUM_ACTIONS), np.int8)
-            luck = np.empty(num_live)
-            look_all(tables, rules, rows, observation, mask, luck)
-            actions = self._ask(tables, match_at, rows, ends, observation, mask, luck)
-            if self.log is not None:
-                self.log.append((match_at[rows], actions))
-            advance_all(
-                tables, rules, rows, actions, match_at, max_deals, self.causes, self.forfeits, self.counts, self.losses
-            )
-            started = fill_all(tables, rules, match_at, started, num_seats, plan.seed, self.blocks, first_dealer)
+            first = 0
+            for number, end in enumerate(ends.tolist()):
+                if end > first:
+                    self._step(number, order[first:end])
+                first = end
+            started = self._fill(started)
         entries = self._entries()
         if record is not None:
             self._report(entries, record)
@@ -182,36 +172,53 @@ class _Play:
             entries=entries, failures=tuple(sorted(self.failures, key=lambda one: (one.match, one.deal, one.seat)))
         )
 
-    def _ask(
-        self,
-        tables: NDArray[Any],
-        match_at: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        observation: NDArray[np.float32],
-        mask: NDArray[np.int8],
-        luck: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
-        """What is done at the tables `rows` [n], which come agent by agent: legal actions [n].
+    def _fill(self, started: int) -> int:
+        """Free tables have the next matches of the unit; the number of matches started by now."""
+        rules = self.plan.rules
+        dealer = -1 if rules.first_dealer == "random" else int(rules.first_dealer)
+        return fill_all(
+            self.tables, rules.compiled, self.match_at, started, self.num_seats, self.plan.seed, self.blocks, dealer
+        )
 
-        Behind the last agent's come the seats that have forfeited: they stand where they may.
+    def _step(self, number: int, rows: NDArray[np.int64]) -> None:
+        """At the tables `rows` [n] agent `number` has chosen, and what follows has happened.
+
+        The number behind the last agent's stands for seats that have forfeited: they stand where they may.
         """
-        actions = np.where(mask[:, STAND] != 0, STAND, 1 - STAND)
-        first = 0
-        for entrant, rng, end in zip(self.entrants, self.rngs, ends.tolist()[:-1], strict=True):
-            if end > first:
-                answer = entrant.choose(observation[first:end], mask[first:end], luck[first:end], rng)
-                actions[first:end] = answer.actions
-                for row, kind, detail in answer.failures:
-                    if self.plan.strict:
-                        raise GnavError(f"agent {entrant.name} failed ({kind}): {detail}")
-                    at = rows[first + row]
-                    table = tables[at]
-                    match, seat, number = int(match_at[at]), int(table["to_act"]), int(table["deals"])
-                    self.forfeits[match, seat] = number
-                    self.failures.append(Failure(match=match, seat=seat, deal=number, kind=kind, detail=detail))
-            first = end
-        return actions
+        observation = np.empty((len(rows), num_features(self.num_seats)), np.float32)
+        mask = np.empty((len(rows), NUM_ACTIONS), np.int8)
+        luck = np.empty(len(rows))
+        look_all(self.tables, self.plan.rules.compiled, rows, observation, mask, luck)
+        if number < len(self.entrants):
+            answer = self.entrants[number].choose(observation, mask, luck, self.rngs[number])
+            actions = answer.actions
+            for row, kind, detail in answer.failures:
+                self._forfeit(self.entrants[number].name, rows[row], kind, detail)
+        else:
+            actions = np.where(mask[:, STAND] != 0, STAND, 1 - STAND)
+        if self.log is not None:
+            self.log.append((self.match_at[rows], actions))
+        advance_all(
+            self.tables,
+            self.plan.rules.compiled,
+            rows,
+            actions,
+            self.match_at,
+            self.max_deals,
+            self.causes,
+            self.forfeits,
+            self.counts,
+            self.losses,
+        )
+
+    def _forfeit(self, name: str, row: int, kind: str, detail: str) -> None:
+        """The seat to act at the table `row` has forfeited."""
+        if self.plan.strict:
+            raise GnavError(f"agent {name} failed ({kind}): {detail}")
+        table, match = self.tables[row], int(self.match_at[row])
+        seat, number = int(table["to_act"]), int(table["deals"])
+        self.forfeits[match, seat] = number
+        self.failures.append(Failure(match=match, seat=seat, deal=number, kind=kind, detail=detail))
 
     def _entries(self) -> NDArray[Any]:
         entries = np.zeros(self.counts.shape, entry_dtype(self.plan.rules))

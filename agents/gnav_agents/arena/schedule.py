@@ -32,8 +32,8 @@ __all__ = [
 ]
 
 MAX_ROTATIONS = 8
-TABLES_PER_UNIT = 3072
-"""Tables played side by side, about: fewer waste time on calls, more do not fit the processor's cache."""
+MATCHES_PER_UNIT = 6144
+"""Matches in a unit of work, about: fewer waste time on what a unit costs and on its last matches."""
 
 LONGEST_DRAWN = 4096
 """Line-ups, about, after which a schedule repeats itself: drawing more takes longer than it helps."""
@@ -62,7 +62,7 @@ def make_seatings(line_ups: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def blocks_per_unit(matches_per_block: int) -> int:
     """Blocks in a unit of work: unit u plays the blocks from u times this on, the last unit what is left."""
-    return max(1, TABLES_PER_UNIT // matches_per_block)
+    return max(1, MATCHES_PER_UNIT // matches_per_block)
 
 
 # ------------------------------------------------------------------------------------------------ mixed field

@@ -85,8 +85,8 @@ DEFINITIONS = {
     "forfeits": "entries in which the agent failed, ran out of time or acted illegally: placed last, eliminated in "
     "that deal; a player who stands keeps the seat going for the others",
     "interval": "95 % bootstrap percentile interval over blocks, 2000 resamples, the percentiles widened for few "
-    "blocks (Hesterberg, The American Statistician 69, 2015); above 512 blocks they are pooled in 512 groups of equal "
-    "size, give or take one",
+    "blocks (Hesterberg, The American Statistician 69, 2015); above 512 blocks they are pooled in 512 groups of "
+    "neighbours, equal in size give or take one",
     "rank": "by relative_elimination_rate; rank_low to rank_high is where the rank lies in as many resamples",
     "standing": "best: the first; behind: the difference to the first is beyond doubt at 5 % after Holm's correction "
     "for as many comparisons as there are other agents, both resampled together; level: it is not",

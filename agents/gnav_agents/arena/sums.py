@@ -15,7 +15,7 @@ from gnav_env._jit import kernel
 __all__ = ["MAX_GROUPS", "SHARES", "SUMS", "FieldSums"]
 
 MAX_GROUPS = 512
-"""Groups of blocks that are resampled; more would make intervals dearer and not better."""
+"""Groups of consecutive blocks that are resampled; more would make intervals dearer and not better."""
 
 SHARES = 720_720
 """A place that several seats share is cut into so many parts, which any number up to 16 divides."""
@@ -54,7 +54,7 @@ class FieldSums:
         self.totals = np.zeros((self.num_groups, self.num_keys, len(SUMS) + num_causes), np.int64)
         self.outlive = np.zeros((self.num_groups, num_agents, num_agents, 2), np.int64)
         self.exits = np.zeros((self.num_groups, num_agents, 0, 2), np.int64)
-        self.num_matches = self.num_cut = self.num_decisions = 0
+        self.num_matches = self.num_cut = self.num_decisions = self.num_forfeits = 0
         self._counts = field.counts()
         self._matches: dict[int, tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int16]]] = {}
 
@@ -63,7 +63,9 @@ class FieldSums:
         self.num_matches += len(entries)
         self.num_cut += int(entries["cut"][:, 0].sum())
         self.num_decisions += int(entries["decisions"].sum())
-        group = entries["block"][:, 0] % self.num_groups
+        self.num_forfeits += int(entries["forfeited"].sum())
+        # neighbours together, since they make up whole designs
+        group = entries["block"][:, 0] * self.num_groups // self.field.num_blocks
         counts = self._counts[entries["line_up"][:, 0], entries["rotation"][:, 0]]
         self._add_totals(entries, group, counts)
         self._add_exits(entries, group, counts)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gnav_agents.agent import Agent
 from gnav_agents.arena.columns import entries_of, failure_rows, table_of
+from gnav_agents.arena.executors import check_executor
 from gnav_agents.arena.fields import MIXED
 from gnav_agents.arena.figures import make_summary
 from gnav_agents.arena.html import report_html
@@ -127,6 +128,7 @@ def play_in_folder(
         record: is given every match that is played now.
     """
     require("arena", *_PACKAGES)
+    check_executor(executor, workers, address)
     wanted = units_of_shard(len(plan.units), shard)
     with Workshop(plan) as workshop, Store(folder, reports=REPORTS) as store:
         store.begin(plan.identity(), num_units=len(plan.units), overwrite=overwrite, shard=shard)

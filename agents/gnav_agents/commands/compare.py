@@ -76,7 +76,7 @@ def compare(
         split_names(among) if among else (),
         seed,
         max_blocks=max_blocks,
-        time_limit=time_limit or DEFAULT_TIME_LIMIT,
+        time_limit=DEFAULT_TIME_LIMIT if time_limit is None else time_limit,
         strict=strict,
         trust=trust,
     )
