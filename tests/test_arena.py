@@ -317,6 +317,7 @@ def test_progress_tells_the_matches_that_have_ended_and_ends_with_all_of_them():
     ("arguments", "sentence"),
     [
         ({"blocks": 0}, "blocks must be a whole number, 1 or more, not 0"),
+        ({"blocks": 1, "seats": 2}, "never sits at a table: blocks must be 4 or more to be sure that all do, not 1"),
         ({"fields": {"mixed": -3}}, "blocks must be a whole number, 1 or more, not -3"),
         ({"seats": 38}, "seats must be 2 to"),
         ({"seats": (4, 1)}, "seats must be 2 to"),

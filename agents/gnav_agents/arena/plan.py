@@ -91,6 +91,14 @@ class Plan:
                 f"not {self.time_limit}"
             )
 
+        for played in self.fields:
+            missing = np.flatnonzero(np.bincount(played.line_ups.ravel(), minlength=len(self.names)) == 0)
+            if missing.size:
+                raise GnavError(
+                    f"with so few blocks at {played.num_seats} seats {self.names[missing[0]]} never sits at a table: "
+                    f"blocks must be {len(self.names)} or more to be sure that all do, not {played.num_blocks}"
+                )
+
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """Every kind of field at every number of seats; kind by kind."""
