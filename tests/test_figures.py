@@ -10,10 +10,11 @@ from scipy.stats import CensoredData, ecdf
 
 from gnav_agents.arena import make_plan, run_tournament, sums
 from gnav_agents.arena.bootstrap import Resampled, draw_weights, holm, rank_intervals
-from gnav_agents.arena.figures import make_summary, survival
+from gnav_agents.arena.figures import _behind, make_summary, survival
 from gnav_agents.arena.play import entry_dtype
 from gnav_agents.arena.summary import STATISTICS
 from gnav_agents.arena.sums import SHARES, SUMS, FieldSums
+from gnav_env.errors import GnavError
 from gnav_env.losses import loss_causes
 from gnav_env.rules import Rules
 from gnav_env.variants import get_rules
@@ -44,13 +45,13 @@ def as_dicts(entries):
 
 
 def slowly(field, units, num_groups, num_causes):
-    """totals, outlive and exits, counted entry by entry."""
+    """totals, outlive, exits and stayed, counted entry by entry."""
     totals = defaultdict(lambda: [0] * (len(SUMS) + num_causes))
-    outlive, exits = Counter(), Counter()
+    outlive, exits, stayed = Counter(), Counter(), Counter()
     num_seats, num_agents = field.num_seats, len(field.agents)
     for match in (match for entries in units for match in as_dicts(entries)):
         num_out = sum(entry["eliminated"] for entry in match)
-        last = max(entry["place"] for entry in match)
+        falls = [(entry["last_deal"], -entry["place"]) for entry in match if entry["eliminated"]]
         group = match[0]["block"] * num_groups // field.num_blocks
         for entry in match:
             agent, place, tied, eliminated = (entry[name] for name in ("agent", "place", "tied", "eliminated"))
@@ -62,6 +63,7 @@ def slowly(field, units, num_groups, num_causes):
                         outlive[group, agent, other["agent"], 0] += (place < other["place"]) + (place <= other["place"])
             elif field.kind != "self" and (entry["seat"] + entry["rotation"]) % num_seats != 0:
                 continue  # a copy that the candidate sits among
+            fall = (entry["last_deal"], -place)
             key = agent * num_agents + others[0]["agent"] if field.kind == "invasion" else agent
             row = {
                 "entries": 1,
@@ -70,7 +72,7 @@ def slowly(field, units, num_groups, num_causes):
                 "times_seats": num_seats * eliminated,
                 "of_all": num_out,
                 "wins": SHARES // tied if place == 1 else 0,
-                "first_out": SHARES // tied if eliminated and place == last else 0,
+                "first_out": SHARES // falls.count(fall) if eliminated and fall == min(falls) else 0,
                 "placement": sum((place < other["place"]) + (place <= other["place"]) for other in others),
                 "lives_lost": entry["lives_lost"],
                 "deals": entry["deals"],
@@ -78,8 +80,11 @@ def slowly(field, units, num_groups, num_causes):
             }
             added = [*(row[name] for name in SUMS), *entry["losses"].tolist()]
             totals[group, key] = [a + b for a, b in zip(totals[group, key], added, strict=True)]
-            exits[group, agent, entry["last_deal"] - 1, int(not eliminated)] += 1
-    return totals, outlive, exits
+            if eliminated or entry["cut"]:
+                exits[group, agent, entry["last_deal"] - 1, int(not eliminated)] += 1
+            else:
+                stayed[group, agent] += 1
+    return totals, outlive, exits, stayed
 
 
 def nonzero(array):
@@ -97,12 +102,13 @@ def test_every_sum_is_what_one_counts_entry_by_entry_in_whatever_order_units_com
         patch.setattr(sums, "MAX_GROUPS", num_groups)
         make_units_small(patch, 12)
         patch.setattr(Rules, "max_deals", lambda self, num_seats: 3 * num_seats)
-        result = run_tournament(AGENTS, rules, num_seats, {kind: ALL_FIELDS[kind]}, seed=seed)
-        [field] = result.plan.fields
+        fields = {"mixed": 6, kind: ALL_FIELDS[kind]}  # what is first ranks, and not all fields can
+        result = run_tournament(AGENTS, rules, num_seats, fields, seed=seed)
+        field = result.plan.fields[-1]
         num_causes = len(loss_causes(rules))
         num_groups = min(num_groups, field.num_blocks)
-        units = result.entries()
-        totals, outlive, exits = slowly(field, units, num_groups, num_causes)
+        units = result.entries(len(result.plan.fields) - 1)
+        totals, outlive, exits, stayed = slowly(field, units, num_groups, num_causes)
         for order in (range(len(units)), data.draw(st.permutations(range(len(units))))):
             found = FieldSums(field, num_causes)
             for unit in order:
@@ -112,6 +118,7 @@ def test_every_sum_is_what_one_counts_entry_by_entry_in_whatever_order_units_com
             assert nonzero(found.totals) == expected
             assert nonzero(found.outlive) == {at: value for at, value in outlive.items() if value}
             assert nonzero(found.exits) == exits
+            assert nonzero(found.stayed) == stayed
             assert found.num_matches == field.num_matches
             assert found.num_cut == sum(int(entries["cut"][:, 0].sum()) for entries in units)
             assert found.num_decisions == sum(int(entries["decisions"].sum()) for entries in units)
@@ -242,20 +249,25 @@ def test_survival_is_the_estimate_of_scipy(big):
             own = entries[entries["agent"] == number]
             fell = own["eliminated"]
             [curve] = [one for one in big.summary.survival if (one.agent, one.num_seats) == (name, num_seats)]
-            sample = CensoredData(uncensored=own["last_deal"][fell], right=own["last_deal"][~fell])
+            # whose match was over first is there for good: censored behind all deals
+            sample = CensoredData(uncensored=own["last_deal"][fell], right=np.full((~fell).sum(), 10_000))
             assert curve.alive == pytest.approx(ecdf(sample).sf.evaluate(np.array(curve.deals)), abs=1e-6)
-            assert curve.deals == tuple(range(1, own["last_deal"].max() + 1))
-            assert list(curve.at_risk) == [int((own["last_deal"] >= deal).sum()) for deal in curve.deals]
+            assert curve.deals == tuple(range(1, entries["last_deal"][entries["eliminated"]].max() + 1))
+            left = [int((fell & (own["last_deal"] < deal)).sum()) for deal in curve.deals]
+            assert list(curve.at_risk) == [own.size - num for num in left]
+            assert curve.alive[-1] == pytest.approx(1 - fell.mean(), abs=1e-6)
             assert all(
                 low <= value <= high for low, value, high in zip(curve.low, curve.alive, curve.high, strict=True)
             )
 
 
 def test_survival_of_a_small_sample_is_that_of_the_textbook():
-    # deals 1 to 4: of 10 two fall; one leaves alive; of 7 three fall and one leaves; of 3 all fall
+    # deals 1 to 4: of 10 two fall; one is cut off alive; of 7 three fall and one is cut off; of 3 all fall
     exits = np.array([[2, 0], [0, 1], [3, 1], [3, 0]])
-    assert survival(exits) == pytest.approx([8 / 10, 8 / 10, 8 / 10 * 4 / 7, 0])
-    assert survival(np.zeros((3, 2))) == pytest.approx([1, 1, 1])
+    assert survival(exits, np.int64(0)) == pytest.approx([8 / 10, 8 / 10, 8 / 10 * 4 / 7, 0])
+    # five more are there to the end
+    assert survival(exits, np.int64(5)) == pytest.approx([13 / 15, 13 / 15, 13 / 15 * 9 / 12, 13 / 15 * 9 / 12 * 5 / 8])
+    assert survival(np.zeros((3, 2)), np.int64(0)) == pytest.approx([1, 1, 1])
 
 
 def test_the_outlive_matrix_is_a_mean_over_the_numbers_of_seats_of_what_one_counts(big):
@@ -464,15 +476,43 @@ def test_the_same_agent_under_two_names_is_exactly_at_par_and_level(agent):
 
 
 def test_an_agent_alone_is_exactly_at_par():
-    for fields in ("mixed", "self"):
-        summary = run_tournament({"fox": Below(0.4)}, "pagat", 6, {fields: 20}).summary
-        [row] = summary.leaderboard
+    summary = run_tournament({"fox": Below(0.4)}, "pagat", 6, {"mixed": 20, "self": 20}).summary
+    mixed, alone = (report.rows[0] for report in summary.fields)
+    assert summary.leaderboard == (mixed,)
+    for row in (mixed, alone):
         rate = row.figures["relative_elimination_rate"]
         assert (rate.value, rate.low, rate.high) == (1, 1, 1)
-        assert (row.rank, row.rank_low, row.rank_high, row.standing) == (1, 1, 1, "best")
-        assert row.entries == 20 * 6 * (6 if fields == "mixed" else 1)
+        assert (row.rank, row.rank_low, row.rank_high) == (1, 1, 1)
         assert row.rating is None
-        assert summary.outlive is None
+    assert (mixed.standing, alone.standing) == ("best", "level")
+    assert (mixed.entries, alone.entries) == (20 * 6 * 6, 20 * 6)
+    assert summary.outlive is None
+
+
+def test_agents_that_are_alike_are_seldom_told_apart_though_the_first_of_many_is_picked_by_its_luck():
+    # eight equal agents, ten blocks: the pick of the luckiest and the few blocks both invite false certainty
+    rng = np.random.default_rng(5)
+    num_wrong = 0
+    for trial in range(200):
+        rates = rng.normal(1, 0.3, (10, 8))
+        weights = draw_weights(10, trial)
+        ranking = Resampled(rates.mean(axis=0), weights @ rates / 10, 10)
+        num_wrong += any(_behind(ranking, int(ranking.values.argmin())))
+    assert num_wrong <= 20  # 10 promised; 20 is three standard errors more
+
+
+def test_what_every_block_says_alike_is_certain_with_enough_blocks_and_not_with_few():
+    for num_groups, certain in ((4, False), (12, True)):
+        same = Resampled(np.array([0.5, 0.0]), np.tile([0.5, 0.0], (100, 1)), num_groups)
+        assert holm(same.certainty()).tolist() == [certain, False]
+
+
+def test_a_field_of_copies_ranks_nobody_and_cannot_make_the_leaderboard():
+    summary = run_tournament(AGENTS, "pagat", 4, {"mixed": 8, "self": 5}).summary
+    rows = summary.fields[1].rows
+    assert {(row.standing, row.rank_low, row.rank_high) for row in rows} == {("level", 1, len(AGENTS))}
+    with pytest.raises(GnavError, match="self ranks nobody"):
+        run_tournament(AGENTS, "pagat", 4, {"self": 5, "mixed": 8})
 
 
 def test_a_sensible_agent_is_ranked_before_dice_and_the_difference_is_seen():

@@ -44,7 +44,7 @@ class Resampled:
 
     @classmethod
     def mean(cls, parts: Sequence[Self]) -> Self:
-        """The mean of figures that were resampled independently, each with the same weight."""
+        """The mean of figures that were resampled with the same draws, each with the same weight."""
         return cls(
             np.mean([part.values for part in parts], axis=0),
             np.mean([part.samples for part in parts], axis=0),
@@ -72,11 +72,17 @@ class Resampled:
         return Estimate(value=value, low=low, high=high)
 
     def certainty(self) -> NDArray[np.float64]:
-        """Two-sided p-values of the figures being 0, [...], by the normal approximation; 1 where nothing is known."""
-        error = np.std(self.samples, axis=0, ddof=1)
-        known = (error > 0) & ~np.isnan(self.values) & (self.num_groups > 1)
-        z = np.divide(np.abs(self.values), error, out=np.zeros_like(self.values), where=known)
-        return 2 * special.ndtr(-z)
+        """Two-sided p-values of the figures being 0, [...]; 1 where nothing is known.
+
+        By Student's t with the bootstrap's standard error, which is short by the square root of (G - 1) / G. Where all
+        resamples agree on a figure that is not 0, all G groups have the same sign, whose chance is 2 ** (1 - G).
+        """
+        num_groups = self.num_groups
+        known = ~np.isnan(self.values) & (self.values != 0) & (num_groups > 1)
+        error = np.std(self.samples, axis=0, ddof=1) * np.sqrt(num_groups / max(1, num_groups - 1))
+        certain = known & ~(error > 1e-12)
+        t = np.divide(np.abs(self.values), error, out=np.zeros_like(self.values), where=known & ~certain)
+        return np.where(certain, 2.0 ** (1 - num_groups), 2 * special.stdtr(max(1, num_groups - 1), -t))
 
 
 def _levels(num_groups: int) -> tuple[float, float]:

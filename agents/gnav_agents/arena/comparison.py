@@ -6,7 +6,7 @@ sequential.py has seen enough. `gnav compare` and Python programs come in here.
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,16 +86,20 @@ def make_comparison(
     trust: bool = False,
     agents: Mapping[str, Agent] | None = None,
 ) -> Plan:
-    """The plan of a comparison of the agents `a` and `b`, who sit among copies of b, or among the agents `among`."""
+    """The plan of a comparison of the agents `a` and `b`, who sit among copies of b, or among the agents `among`.
+
+    `max_blocks` is rounded up to whole units of work.
+    """
     if a == b:
         raise GnavError(f"to compare, name two different agents, not {a} twice")
     found = get_rules(rules)
     others = tuple(among) or (b,)
-    return Plan(
+    seats = found.nearest_seats(6) if num_seats is None else num_seats
+    plan = Plan(
         names=tuple(dict.fromkeys((a, b, *others))),
         rules=found,
         rules_name=found.name if isinstance(rules, Rules) else rules,
-        seats=(found.nearest_seats(6) if num_seats is None else num_seats,),
+        seats=(seats,),
         blocks=((SUBSTITUTION, max_blocks),),
         seed=seed,
         time_limit=time_limit,
@@ -104,6 +108,9 @@ def make_comparison(
         among=others,
         agents=agents,
     )
+    # whole units, so that more blocks can follow
+    size = plan.fields[0].blocks_per_unit
+    return replace(plan, blocks=((SUBSTITUTION, -(-max_blocks // size) * size),))
 
 
 def compare(
@@ -138,7 +145,7 @@ def compare(
         if folder is not None:
             require("arena", "pyarrow", "matplotlib")
             store = stack.enter_context(Store(folder, reports=(COMPARISON, PLOT)))
-            store.begin(plan.identity(), num_units=len(plan.units), overwrite=overwrite)
+            store.begin(_identity(plan), num_units=len(plan.units), overwrite=overwrite, may_grow=True)
         played = _in_order(workshop, store, executor=executor, workers=workers, address=address)
         stack.callback(played.close)  # workers end with us
         for entries in played:
@@ -152,6 +159,13 @@ def compare(
         if folder is not None:
             _write(Path(folder), comparison)
     return comparison
+
+
+def _identity(plan: Plan) -> dict[str, Any]:
+    """What the units depend on: not how many there may be at most."""
+    identity = plan.identity()
+    del identity["blocks"], identity["plan"]["fields"]
+    return identity
 
 
 def block_means(field: Field, entries: NDArray[Any]) -> NDArray[np.float64]:

@@ -93,8 +93,9 @@ class Field:
 
     @property
     def blocks_per_unit(self) -> int:
-        """Blocks in a unit of work; the last unit has what is left."""
-        return blocks_per_unit(self.num_line_ups * self.num_rotations)
+        """Blocks in a unit of work; the last unit has what is left. Comparisons are looked at often: small units."""
+        looks = 8 if self.kind == SUBSTITUTION else 1
+        return blocks_per_unit(self.num_line_ups * self.num_rotations * looks)
 
     def seatings(self, first_block: int, num_blocks: int) -> NDArray[np.int64]:
         """The agent at each seat of each match, [num_blocks, L, R, S], of the blocks from `first_block` on."""

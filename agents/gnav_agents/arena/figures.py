@@ -6,12 +6,13 @@ who was placed before whom; reports are made of the summary.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gnav_agents.arena.bootstrap import Resampled, draw_weights, holm, rank_intervals, share
-from gnav_agents.arena.fields import INVASION, MIXED
+from gnav_agents.arena.fields import INVASION, MIXED, SELF
 from gnav_agents.arena.metagame import alpha_rank, find_cycle, nash_average
 from gnav_agents.arena.plan import Plan
 from gnav_agents.arena.ratings import elo, fit_strengths, resampled_strengths
@@ -24,6 +25,9 @@ from gnav_env.losses import loss_causes
 __all__ = ["make_summary", "survival"]
 
 _RATING_ZERO = "uniform"
+
+NUM_SOLVED = 100
+"""Resamples of the invasion matrix whose metagame is solved."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,8 @@ def make_summary(plan: Plan, sums: Sequence[FieldSums]) -> Summary:
     invaded: list[Resampled] = []
     first_kind = plan.fields[0].kind
     for number, added in enumerate(sums):
-        weights = draw_weights(added.num_groups, plan.seed, number)
+        # one kind of field has the same shoes at all numbers of seats, so the same draws too
+        weights = draw_weights(added.num_groups, plan.seed, number // len(plan.seats))
         figures.append(_figures(plan, added, weights))
         if added.field.kind == first_kind:
             curves += _curves(plan, added, weights)
@@ -126,12 +131,15 @@ def _rating(plan: Plan, added: FieldSums, weights: NDArray[np.float64]) -> Resam
     """Elo points; NaN for an agent that nothing ties to the one that has 0."""
     groups, agents, places = added.matches()
     strengths = fit_strengths(places, agents, len(plan.names), groups, added.num_groups)
+    components = strengths.components
     zero = plan.names.index(_RATING_ZERO) if _RATING_ZERO in plan.names else None
-    values = elo(strengths.theta, zero)
-    samples = elo(resampled_strengths(strengths, weights), zero)
-    main = strengths.components[zero] if zero is not None else np.bincount(strengths.components).argmax()
-    samples[:, strengths.components != main] = np.nan
-    return Resampled(np.where(strengths.components == main, values, np.nan), samples, added.num_groups)
+    main = components == (components[zero] if zero is not None else np.bincount(components).argmax())
+    values, samples = np.full(len(main), np.nan), np.full((len(weights), len(main)), np.nan)
+    if main.sum() > 1:
+        at = int(np.count_nonzero(main[:zero])) if zero is not None else None
+        values[main] = elo(strengths.theta[main], at)
+        samples[:, main] = elo(resampled_strengths(strengths, weights)[:, main], at)
+    return Resampled(values, samples, added.num_groups)
 
 
 def _mean_figures(parts: Sequence[_Figures]) -> _Figures:
@@ -145,22 +153,28 @@ def _mean_figures(parts: Sequence[_Figures]) -> _Figures:
     )
 
 
-def _rows(plan: Plan, figures: _Figures) -> tuple[Row, ...]:
-    """The agents, best first."""
+def _rows(plan: Plan, figures: _Figures, *, is_ranked: bool = True) -> tuple[Row, ...]:
+    """The agents, best first; in the plan's order and all level if the field cannot rank them."""
     statistics, names = figures.statistics, plan.names
+    num_agents = len(names)
     ranking = statistics[:, STATISTICS.index("relative_elimination_rate")]
     placement = statistics.values[:, STATISTICS.index("placement")]
     rate = np.where(np.isnan(ranking.values), np.inf, ranking.values)
-    order = sorted(range(len(names)), key=lambda a: (rate[a], -np.nan_to_num(placement[a]), names[a]))
-    low, high = rank_intervals(ranking)
-    behind = _behind(ranking, order[0])
+    order = list(range(num_agents))
+    low, high = np.ones(num_agents, np.int64), np.full(num_agents, num_agents)
+    standing = ["level"] * num_agents
+    if is_ranked:
+        order.sort(key=lambda a: (rate[a], -np.nan_to_num(placement[a]), names[a]))
+        low, high = rank_intervals(ranking)
+        standing = ["behind" if is_behind else "level" for is_behind in _behind(ranking, order[0])]
+        standing[order[0]] = "best"
     causes = loss_causes(plan.rules)
     return tuple(
         Row(
             rank=rank,
             rank_low=min(rank, int(low[a])),
             rank_high=max(rank, int(high[a])),
-            standing="best" if a == order[0] else "behind" if behind[a] else "level",
+            standing=standing[a],
             agent=names[a],
             entries=int(figures.entries[a]),
             forfeits=int(figures.forfeits[a]),
@@ -172,17 +186,20 @@ def _rows(plan: Plan, figures: _Figures) -> tuple[Row, ...]:
     )
 
 
-def _behind(ranking: Resampled, best: int) -> NDArray[np.bool_]:
-    """Which agents [m] are behind the best one beyond doubt."""
-    others = np.arange(len(ranking.values)) != best
+def _behind(ranking: Resampled, best: int) -> list[bool]:
+    """Which agents [m] are behind the best one beyond doubt, all pairs of agents being compared.
+
+    All, since the best one has been picked by the same figures.
+    """
+    first, second = np.triu_indices(len(ranking.values), 1)
     lead = Resampled(
-        (ranking.values - ranking.values[best])[others],
-        (ranking.samples - ranking.samples[:, [best]])[:, others],
+        ranking.values[first] - ranking.values[second],
+        ranking.samples[:, first] - ranking.samples[:, second],
         ranking.num_groups,
     )
-    behind = np.zeros(len(others), np.bool_)
-    behind[others] = holm(lead.certainty())
-    return behind
+    certain = holm(lead.certainty())
+    others = np.concatenate([second[certain & (first == best)], first[certain & (second == best)]])
+    return np.isin(np.arange(len(ranking.values)), others).tolist()
 
 
 def _field_report(plan: Plan, added: FieldSums, figures: _Figures) -> FieldReport:
@@ -193,28 +210,27 @@ def _field_report(plan: Plan, added: FieldSums, figures: _Figures) -> FieldRepor
         num_blocks=field.num_blocks,
         num_matches=added.num_matches,
         pair_spread=pair_spread(field.line_ups, len(plan.names)) if field.kind == MIXED else None,
-        rows=_rows(plan, figures),
+        rows=_rows(plan, figures, is_ranked=field.kind != SELF),
     )
 
 
 def _curves(plan: Plan, added: FieldSums, weights: NDArray[np.float64]) -> list[Curve]:
     curves: list[Curve] = []
     for number, name in enumerate(plan.names):
-        exits = added.exits[:, number]
-        whole = exits.sum(axis=0)
-        curve = Resampled(survival(whole), survival(_resampled_sums(weights, exits)), added.num_groups)
-        at_risk = _at_risk(whole)
-        num_deals = int(np.count_nonzero(at_risk))
+        exits, stayed = added.exits[:, number], added.stayed[:, number]
+        whole, staying = exits.sum(axis=0), stayed.sum(axis=0)
+        samples = survival(_resampled_sums(weights, exits), _resampled_sums(weights, stayed))
+        curve = Resampled(survival(whole, staying), samples, added.num_groups)
         low, high = curve.ends if added.num_groups > 1 else (curve.values, curve.values)
         curves.append(
             Curve(
                 num_seats=added.field.num_seats,
                 agent=name,
-                deals=tuple(range(1, num_deals + 1)),
-                alive=_rounded(curve.values[:num_deals]),
-                low=_rounded(low[:num_deals]),
-                high=_rounded(high[:num_deals]),
-                at_risk=tuple(at_risk[:num_deals].astype(int).tolist()),
+                deals=tuple(range(1, len(whole) + 1)),
+                alive=_rounded(curve.values),
+                low=_rounded(low),
+                high=_rounded(high),
+                at_risk=tuple(_at_risk(whole, staying).astype(int).tolist()),
             )
         )
     return curves
@@ -224,18 +240,22 @@ def _rounded(values: NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(np.round(values, 6).tolist())
 
 
-def _at_risk(exits: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64] | NDArray[np.float64]:
-    """Entries with lives as each deal began, [..., T], of those that left in each, [..., T, 2]."""
+_Sums = NDArray[np.int64] | NDArray[np.float64]
+
+
+def _at_risk(exits: _Sums, stayed: _Sums) -> NDArray[Any]:
+    """Entries not eliminated or cut off as each deal began, [..., T]."""
     left = exits.sum(axis=-1)
-    return np.flip(np.cumsum(np.flip(left, axis=-1), axis=-1), axis=-1)
+    return np.flip(np.cumsum(np.flip(left, axis=-1), axis=-1), axis=-1) + np.asarray(stayed)[..., np.newaxis]
 
 
-def survival(exits: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+def survival(exits: _Sums, stayed: _Sums) -> NDArray[np.float64]:
     """Kaplan-Meier estimate of the share that has not been eliminated after each deal, [..., T].
 
-    `exits` [..., T, 2] are the entries eliminated in each deal, and those whose match ended there for them otherwise.
+    `exits` [..., T, 2] are the entries eliminated in each deal, and those of matches that were cut off behind it,
+    which are censored there; `stayed` [...] those whose match was over before they fell: they never do.
     """
-    gone = share(exits[..., 0], _at_risk(exits))
+    gone = share(exits[..., 0], _at_risk(exits, stayed))
     return np.cumprod(1 - np.nan_to_num(gone), axis=-1, dtype=np.float64)
 
 
@@ -270,7 +290,7 @@ def _metagame(plan: Plan, order: Sequence[int], invasion: Resampled) -> Metagame
     if np.isnan(payoffs).any():
         return None
     names = [plan.names[a] for a in order]
-    weights, gains = nash_average(payoffs)
+    rank_mass, weights = _mean_solutions(invasion, order)
     first, second = np.triu_indices(len(order), 1)
     there, back = np.asarray(order)[first], np.asarray(order)[second]
     lead = Resampled(
@@ -283,11 +303,27 @@ def _metagame(plan: Plan, order: Sequence[int], invasion: Resampled) -> Metagame
     beats[first, second] = certain & (lead.values > 0)
     beats[second, first] = certain & (lead.values < 0)
     return Metagame(
-        alpha_rank=_by_name(names, alpha_rank(payoffs)),
+        alpha_rank=_by_name(names, rank_mass),
         nash=_by_name(names, weights),
-        nash_value=_by_name(names, gains),
+        nash_value=_by_name(names, (payoffs - payoffs.T) / 2 @ weights),
         cycle=tuple(names[a] for a in find_cycle(beats)),
     )
+
+
+def _mean_solutions(invasion: Resampled, order: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Alpha-rank and Nash averaging, [m] each: the mean over the matrix, which has no gaps, and its first resamples.
+
+    Of the measured matrix alone they would follow the sign of what is noise.
+    """
+    masses: list[NDArray[np.float64]] = []
+    weights: list[NDArray[np.float64]] = []
+    for matrix in (*invasion.samples[:NUM_SOLVED], invasion.values):
+        payoffs = matrix[np.ix_(order, order)].copy()
+        np.fill_diagonal(payoffs, 0)
+        if not np.isnan(payoffs).any():
+            masses.append(alpha_rank(payoffs))
+            weights.append(nash_average(payoffs)[0])
+    return np.mean(masses, axis=0), np.mean(weights, axis=0)
 
 
 def _by_name(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, float]:

@@ -26,10 +26,10 @@ def alpha_rank(payoffs: ArrayLike, population: int = 50, alpha: float = 100.0) -
 
     Single-population alpha-rank (Omidshafiei et al., Scientific Reports 9, 2019): a population of copies of one agent
     now and then sees a single copy of another one, which takes over with the probability of fixation for a Moran
-    process with selection of strength `alpha`. Both defaults are OpenSpiel's. Where two agents' pay-offs against each
-    other differ by 0.05 or more this is the limit of strong selection to within a percent; where they hardly differ it
-    goes over into neutral drift, while the limit would take the sign of noise for a fact. All is reckoned in
-    logarithms, so that no transition is too rare to count, however large `alpha` is.
+    process with selection of strength `alpha`. Both defaults are OpenSpiel's, and close to the limit of strong
+    selection: an advantage of 0.001 already makes odds of more than 100 to 1. Give it several resamples of a measured
+    matrix and take the mean, or noise decides. All is reckoned in logarithms, so that no transition is too rare to
+    count, however large `alpha` is.
     """
     matrix = _square(payoffs)
     if population < 2 or not 0 < alpha < np.inf:
@@ -75,7 +75,8 @@ def nash_average(payoffs: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.fl
     scale = np.abs(game).max()
     if scale == 0:
         return np.full(len(game), 1 / len(game)), np.zeros(len(game))
-    weights = _max_entropy_equilibrium(game / scale)
+    dominant = np.flatnonzero(((game > 0) | np.eye(len(game), dtype=bool)).all(axis=1))
+    weights = np.eye(len(game))[dominant[0]] if dominant.size else _max_entropy_equilibrium(game / scale)
     return weights, game @ weights
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from gnav_agents.agent import Agent
-from gnav_agents.arena.fields import MIXED, Field, check_kind
+from gnav_agents.arena.fields import MIXED, SELF, Field, check_kind
 from gnav_agents.arena.summary import RulesName, TournamentPlan
 from gnav_env._yaml import parse_yaml
 from gnav_env.errors import GnavError
@@ -212,6 +212,8 @@ def make_plan(
     wanted = fields if isinstance(fields, Mapping) else dict.fromkeys(fields)
     for kind in wanted:
         check_kind(kind, names)
+    if next(iter(wanted), None) == SELF:
+        raise GnavError("the first field makes the leaderboard, and self ranks nobody: put another one before it")
     return Plan(
         names=names,
         rules=found,
@@ -252,7 +254,7 @@ def plan_of(identity: Mapping[str, Any]) -> Plan:
 
 
 def _default_blocks(kind: str, blocks: int, num_agents: int) -> int:
-    return blocks if kind == MIXED else min(blocks, max(10, -(-blocks // num_agents)))
+    return blocks if kind == MIXED else min(blocks, max(20, -(-blocks // num_agents)))
 
 
 def _digests(names: Sequence[str]) -> dict[str, str]:

@@ -124,7 +124,7 @@ def survival_plot(curves: Sequence[Curve], agents: Sequence[str]) -> Plot:
     """Kaplan-Meier curves of one number of seats, a panel for each of `agents`, in this order.
 
     Each panel has the agent's curve with its band, the first agent's as a dashed line, and in grey the span of all.
-    It ends where no agent has a hundredth of its entries left.
+    It ends where no agent loses another hundredth of its entries.
     """
     import numpy as np
 
@@ -357,11 +357,9 @@ def _extended(steps: Any, end: int) -> Any:
 
 
 def _last_deal(curve: Curve) -> int:
-    """The last deal that began with a hundredth of the entries, or 1."""
-    return max(
-        (deal for deal, entries in zip(curve.deals, curve.at_risk, strict=True) if entries >= curve.at_risk[0] / 100),
-        default=1,
-    )
+    """The deal after which no more than a hundredth of the entries were eliminated, or 1."""
+    to_fall = [deal for deal, alive in zip(curve.deals, curve.alive, strict=True) if alive > curve.alive[-1] + 0.01]
+    return max(to_fall, default=0) + 1
 
 
 def _halves(curves: Sequence[Curve]) -> str:

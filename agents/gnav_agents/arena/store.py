@@ -104,6 +104,7 @@ class Store:
         num_units: int,
         overwrite: bool = False,
         shard: tuple[int, int] | None = None,
+        may_grow: bool = False,
     ) -> None:
         """The folder is there, is ours alone until `close`, and holds this tournament, begun or resumed.
 
@@ -112,6 +113,7 @@ class Store:
             num_units: how many units the whole tournament has, 1 or more.
             overwrite: begin anew; what is there of a tournament is removed, and no file that we do not know.
             shard: (i, n) if the folder is to have only the units of `units_of_shard`.
+            may_grow: what is there may have another number of units.
 
         Raises `GnavError` if the folder holds another tournament, is in use, or cannot be written to.
         """
@@ -128,7 +130,7 @@ class Store:
             if overwrite:
                 self._remove_all()
             else:
-                self._check(plan)
+                self._check(plan, may_grow=may_grow)
             write_files(self.folder, {PLAN: _json(plan)})
             if shard is None:
                 (self.folder / SHARD).unlink(missing_ok=True)
@@ -176,7 +178,7 @@ class Store:
         shard = json.loads(path.read_bytes())
         return shard["shard"], shard["of"]
 
-    def _check(self, plan: Mapping[str, Any]) -> None:
+    def _check(self, plan: Mapping[str, Any], *, may_grow: bool) -> None:
         """What is in the folder belongs to `plan`."""
         remedy = "name another folder with --out, or say --overwrite"
         if (self.folder / PLAN).exists():
@@ -184,6 +186,8 @@ class Store:
                 before = self.plan
             except GnavError as error:
                 raise GnavError(f"{error}: {remedy}") from None
+            if may_grow:
+                before = {**before, "num_units": plan["num_units"]}
             if before != plan:
                 raise GnavError(f"{self.folder}: holds another tournament ({plan_difference(before, plan)}): {remedy}")
         elif self._is_finished or self._unit_files():

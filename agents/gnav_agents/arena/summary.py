@@ -70,18 +70,21 @@ DEFINITIONS = {
     "their places; 1 is always first, 0 always last, 0.5 is par",
     "win_share": "mean over entries of 1 / (seats that share the first place), 0 for other places; 1 / seats is par",
     "early_elimination": "mean over entries of 1 / (seats that fell first together) if the seat was among the first of "
-    "its table to be eliminated, otherwise 0; 1 / seats is par",
+    "its table to be eliminated, otherwise 0; 1 / seats is par where somebody always is",
     "loss_rate": "lives paid, less lives received as fines, for each deal in which the agent had a card",
     "losses": "lives paid for each deal in which the agent had a card, by cause: lowest (at the showdown), or the rank "
     "of the card that lost or that took a fine",
     "mean_deals": "mean over entries of the deals in which the agent had a card",
-    "survival": "Kaplan-Meier estimate of the share of entries not yet eliminated after so many deals",
+    "survival": "Kaplan-Meier estimate of the share of entries not eliminated after so many deals; who was still there "
+    "when the match was over never is, who was cut off is censored there",
     "outlive": "row against column, over all pairs of entries of the two in the same match: the share in which the row "
     "agent was placed before the column agent, a tie being half; 0.5 is par",
     "invasion": "row among columns: 1 - relative elimination rate of one row agent among seats - 1 copies of the "
     "column agent; 0 is par, higher is better for the invader",
     "rating": "Plackett-Luce strengths fitted to the places of all matches at once (ties by Efron's rule), in Elo "
-    "points: a lead of 100 means odds of 1.78 to 1 to be placed before the other",
+    "points: under the model a lead of 100 means odds of 1.78 to 1 to be placed before the other. The model fits only "
+    "roughly; the outlive matrix has the shares themselves. Without `uniform` the mean of the agents that have a "
+    "rating is 0; an agent that nothing ties to the others has none",
     "forfeits": "entries in which the agent failed, ran out of time or acted illegally: placed last, eliminated in "
     "that deal; a player who stands keeps the seat going for the others",
     "interval": "95 % bootstrap percentile interval over blocks, 2000 resamples, the percentiles widened for few "
@@ -89,8 +92,12 @@ DEFINITIONS = {
     "neighbours, equal in size give or take one",
     "rank": "by relative_elimination_rate; rank_low to rank_high is where the rank lies in as many resamples",
     "standing": "best: the first; behind: the difference to the first is beyond doubt at 5 % after Holm's correction "
-    "for as many comparisons as there are other agents, both resampled together; level: it is not",
-    "aggregate": "with several numbers of seats a figure is the mean over them, each with the same weight",
+    "for all pairs of agents, by Student's t with the bootstrap's standard error; level: it is not",
+    "alpha_rank": "share of the time that a population would be found playing each agent, if mutants take over by how "
+    "they invade; mean over 100 resamples of the invasion matrix. Nash averaging likewise: the maximum-entropy "
+    "equilibrium of the antisymmetric part of that matrix",
+    "aggregate": "with several numbers of seats a figure is the mean over them, each with the same weight; agents "
+    "differ more at small tables, which therefore tell more in it",
 }
 """What the words of a report mean."""
 
@@ -157,9 +164,9 @@ class Matrix(_Part):
 class Metagame(_Part):
     """What the invasion matrix says as a game between agents."""
 
-    alpha_rank: dict[str, float] = Field(description="mass of the stationary distribution, by agent")
-    nash: dict[str, float] = Field(description="maximum-entropy Nash equilibrium of Nash averaging, by agent")
-    nash_value: dict[str, float] = Field(description="what the agent gains against that equilibrium; 0 is best")
+    alpha_rank: dict[str, float] = Field(description="mass of the stationary distribution, mean over resamples")
+    nash: dict[str, float] = Field(description="maximum-entropy equilibrium of Nash averaging, mean over resamples")
+    nash_value: dict[str, float] = Field(description="what the agent gains against that mixture")
     cycle: tuple[str, ...] = Field(
         description="agents of which each invades the next one better, beyond doubt; or none"
     )

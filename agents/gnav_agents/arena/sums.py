@@ -42,8 +42,9 @@ class FieldSums:
     `totals` int64 [G, K, len(SUMS) + causes] are by key: the agent, or in the field `invasion` the pair
     candidate x agents + reference. Where the field is mixed there are also `outlive` int64 [G, m, m, 2] (twice the
     times that the row agent outlived the column agent, a tie being half, and twice their meetings) and the places of
-    all matches; `exits` int64 [G, m, T, 2] (entries eliminated in deal t + 1, entries whose match ended for them
-    there) is of counted entries.
+    all matches. `exits` int64 [G, m, T, 2] (entries eliminated in deal t + 1, entries whose match was cut off there
+    with lives left) and `stayed` int64 [G, m] (entries that were still there when their match was over) are of counted
+    entries.
     """
 
     def __init__(self, field: Field, num_causes: int) -> None:
@@ -53,7 +54,8 @@ class FieldSums:
         self.num_keys = num_agents**2 if field.kind == INVASION else num_agents
         self.totals = np.zeros((self.num_groups, self.num_keys, len(SUMS) + num_causes), np.int64)
         self.outlive = np.zeros((self.num_groups, num_agents, num_agents, 2), np.int64)
-        self.exits = np.zeros((self.num_groups, num_agents, 0, 2), np.int64)
+        self.exits = np.zeros((self.num_groups, num_agents, 1, 2), np.int64)
+        self.stayed = np.zeros((self.num_groups, num_agents), np.int64)
         self.num_matches = self.num_cut = self.num_decisions = self.num_forfeits = 0
         self._counts = field.counts()
         self._matches: dict[int, tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int16]]] = {}
@@ -83,7 +85,6 @@ class FieldSums:
         num_seats = entries.shape[1]
         eliminated = entries["eliminated"].astype(np.int64)
         of_all = np.broadcast_to(eliminated.sum(axis=1, keepdims=True), entries.shape)
-        first_out = entries["eliminated"] & (entries["place"] == entries["place"].max(axis=1, keepdims=True))
         part = np.rint(SHARES / entries["tied"]).astype(np.int64)
         columns = [
             np.ones(entries.shape, np.int64),
@@ -92,7 +93,7 @@ class FieldSums:
             num_seats * eliminated,
             of_all,
             part * (entries["place"] == 1),
-            part * first_out,
+            _first_out(entries),
             2 * num_seats - (2 * entries["place"].astype(np.int64) + entries["tied"] - 1),
             entries["lives_lost"],
             entries["deals"],
@@ -114,14 +115,29 @@ class FieldSums:
         return agents * len(self.field.agents) + np.roll(agents, -1, axis=1)
 
     def _add_exits(self, entries: NDArray[Any], group: NDArray[np.int64], counts: NDArray[np.bool_]) -> None:
-        num_agents, last = len(self.field.agents), int(entries["last_deal"].max(initial=0))
-        missing = last - self.exits.shape[2]
+        num_agents = len(self.field.agents)
+        row = group[:, np.newaxis] * num_agents + entries["agent"]
+        left = entries["eliminated"] | entries["cut"]
+        self.stayed += np.bincount(row[counts & ~left], minlength=self.stayed.size).reshape(self.stayed.shape)
+        left &= counts
+        missing = int(entries["last_deal"].max(initial=1, where=left)) - self.exits.shape[2]
         if missing > 0:
             self.exits = np.pad(self.exits, ((0, 0), (0, 0), (0, missing), (0, 0)))
-        num_deals = self.exits.shape[2]
-        row = group[:, np.newaxis] * num_agents + entries["agent"]
-        cell = ((row * num_deals + entries["last_deal"] - 1) * 2 + ~entries["eliminated"])[counts]
+        cell = ((row * self.exits.shape[2] + entries["last_deal"] - 1) * 2 + ~entries["eliminated"])[left]
         self.exits += np.bincount(cell, minlength=self.exits.size).reshape(self.exits.shape)
+
+
+def _first_out(entries: NDArray[Any]) -> NDArray[np.int64]:
+    """Of the first elimination of each match the parts that fall to each seat, [M, S]; SHARES in all, if there is one.
+
+    By the deal and within it by place: seats that forfeit have the last places, whenever they do it.
+    """
+    never = np.iinfo(np.int64).max
+    when = entries["last_deal"].astype(np.int64) * (entries.shape[1] + 1) - entries["place"]
+    when[~entries["eliminated"]] = never
+    is_first = (when == when.min(axis=1, keepdims=True)) & (when != never)
+    num_first = np.maximum(1, is_first.sum(axis=1, keepdims=True))
+    return np.rint(SHARES / num_first).astype(np.int64) * is_first
 
 
 @kernel
