@@ -354,4 +354,5 @@ def test_fields_that_play_every_agent_in_every_block_need_fewer_blocks_for_as_ma
     plan = make_plan(ZOO, fields={"mixed": None, "invasion": None, "self": 3}, blocks=100)
     assert plan.blocks == (("mixed", 100), ("invasion", 25), ("self", 3))
     assert make_plan(ZOO, fields=("self",), blocks=8).blocks == (("self", 8),)
-    assert make_plan(ZOO, fields=("self",), blocks=20).blocks == (("self", 10),)
+    assert make_plan(ZOO, fields=("self",), blocks=200).blocks == (("self", 50),)
+    assert make_plan(ZOO, fields=("self",), blocks=30).blocks == (("self", 20),)

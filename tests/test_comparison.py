@@ -48,7 +48,11 @@ def played(plan):
         (("threshold:IV", "uniform", "--delta", "0.05"), 0, "threshold:IV is better than uniform"),
         (("uniform", "threshold:IV", "--delta", "0.05"), 1, "threshold:IV is better than uniform"),
         (("threshold:IV", "threshold:III", "--delta", "0.3"), 3, "are level: no difference of 0.3 either way"),
-        (("threshold:IV", "threshold:V", "--delta", "0.002", "--max-blocks", "20"), 4, "undecided after 20 blocks"),
+        (
+            ("threshold:IV", "threshold:V", "--delta", "0.002", "--max-blocks", "20"),
+            4,
+            "allows no more than 20",
+        ),
     ],
 )
 def test_the_verdict_is_said_and_is_the_exit_code(gnav, arguments, code, said):
@@ -190,7 +194,7 @@ def test_a_comparison_that_was_stopped_goes_on_to_the_same_verdict_and_bytes(gna
     left = contents(tmp_path / "stopped")
     assert COMPARISON not in left
     units = [name for name in left if name.startswith("units/")]
-    assert 1 < len(units) < 10
+    assert 1 < len(units) < 20
     gnav(*ARGUMENTS, "--out", tmp_path / "stopped")
     now = contents(tmp_path / "stopped")
     assert now == contents(tmp_path / "whole")
@@ -199,6 +203,18 @@ def test_a_comparison_that_was_stopped_goes_on_to_the_same_verdict_and_bytes(gna
     gnav(*ARGUMENTS, "--out", tmp_path / "stopped")  # once more from what is there
     assert gnav.out == before
     assert contents(tmp_path / "stopped") == now
+
+
+def test_an_undecided_comparison_goes_on_with_more_blocks_and_loses_none_with_fewer(gnav, small_units, tmp_path):
+    arguments = ("compare", "threshold:IV", "threshold:V", "--delta", "0.005", "--seats", "4")
+    assert gnav(*arguments, "--max-blocks", "60", "--out", tmp_path / "whole") == 4
+    assert gnav(*arguments, "--max-blocks", "37", "--out", tmp_path / "grown") == 4  # ends within a unit
+    assert gnav(*arguments, "--max-blocks", "60", "--out", tmp_path / "grown") == 4
+    assert contents(tmp_path / "grown") == contents(tmp_path / "whole")
+    units = {name for name in contents(tmp_path / "grown") if name.startswith("units/")}
+    assert gnav(*arguments, "--max-blocks", "37", "--out", tmp_path / "grown") == 4
+    assert '"num_blocks": 37' in (tmp_path / "grown" / COMPARISON).read_text()
+    assert units == {name for name in contents(tmp_path / "grown") if name.startswith("units/")}
 
 
 def test_another_comparison_in_the_folder_is_refused_unless_it_may_be_replaced(gnav, small_units, tmp_path):

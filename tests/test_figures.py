@@ -14,7 +14,6 @@ from gnav_agents.arena.figures import _behind, make_summary, survival
 from gnav_agents.arena.play import entry_dtype
 from gnav_agents.arena.summary import STATISTICS
 from gnav_agents.arena.sums import SHARES, SUMS, FieldSums
-from gnav_env.errors import GnavError
 from gnav_env.losses import loss_causes
 from gnav_env.rules import Rules
 from gnav_env.variants import get_rules
@@ -507,12 +506,18 @@ def test_what_every_block_says_alike_is_certain_with_enough_blocks_and_not_with_
         assert holm(same.certainty()).tolist() == [certain, False]
 
 
-def test_a_field_of_copies_ranks_nobody_and_cannot_make_the_leaderboard():
-    summary = run_tournament(AGENTS, "pagat", 4, {"mixed": 8, "self": 5}).summary
-    rows = summary.fields[1].rows
-    assert {(row.standing, row.rank_low, row.rank_high) for row in rows} == {("level", 1, len(AGENTS))}
-    with pytest.raises(GnavError, match="self ranks nobody"):
-        run_tournament(AGENTS, "pagat", 4, {"self": 5, "mixed": 8})
+def test_a_field_of_copies_ranks_nobody():
+    summary = run_tournament(AGENTS, "pagat", 4, {"self": 5, "mixed": 8}).summary
+    assert summary.leaderboard == summary.fields[0].rows
+    everywhere = {(row.standing, row.rank_low, row.rank_high) for row in summary.leaderboard}
+    assert everywhere == {("level", 1, len(AGENTS))}
+
+
+def test_a_resample_without_a_figure_leaves_doubt():
+    samples = np.random.default_rng(1).normal(1, 0.01, (500, 1))
+    assert holm(Resampled(np.array([1.0]), samples, 40).certainty()).all()
+    samples[0] = np.nan
+    assert not holm(Resampled(np.array([1.0]), samples, 40).certainty()).any()
 
 
 def test_a_sensible_agent_is_ranked_before_dice_and_the_difference_is_seen():

@@ -154,7 +154,7 @@ def test_a_run_that_was_stopped_goes_on_with_nothing_lost_or_counted_twice(tmp_p
 
 def test_an_agent_that_ends_the_run_loses_only_the_unit_that_was_being_played(tmp_path):
     class Interrupting(Uniform):
-        num_left = 400
+        num_left = 250
 
         def probabilities(self, observation, action_mask):
             Interrupting.num_left -= 1
@@ -169,7 +169,7 @@ def test_an_agent_that_ends_the_run_loses_only_the_unit_that_was_being_played(tm
     with pytest.raises(KeyboardInterrupt):
         play_in_folder(plan(Interrupting()), tmp_path / "stopped")
     num_units = len(list((tmp_path / "stopped" / "units").iterdir()))
-    assert 0 < num_units < len(plan(None).units)
+    assert 0 < num_units < len(plan(Uniform()).units)
     play_in_folder(plan(Interrupting()), tmp_path / "stopped")
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
 
@@ -212,7 +212,7 @@ def test_a_run_that_is_really_killed_goes_on_to_the_same_bytes(tmp_path, whole):
     [
         ({"seed": 6}, "plan.seed was 5, is 6"),
         ({"agents": ("uniform", "tips", "threshold:IV")}, "plan.agents"),
-        ({"rules": "letters"}, "rules_name"),
+        ({"rules": "letters"}, "plan.rules"),
         ({"fields": {**FIELDS, "mixed": 21}}, "plan.fields"),
         ({"fields": {"invasion": 3, "mixed": 20, "self": 4}}, "blocks was"),
         ({"time_limit": 3.0}, "plan.time_limit was 10.0, is 3.0"),

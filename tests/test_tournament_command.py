@@ -230,7 +230,7 @@ def test_a_file_without_agents_is_told_what_is_missing(tmp_path):
         (("nowhere.yaml",), "nowhere.yaml: there is no such file"),
         (("--agents", "tips", "--seats", "4,x"), "--seats: seats.1 is 'x'"),
         (("--agents", "tips", "--fields", "mixed=x"), "--fields: fields.mixed is 'x'"),
-        (("--agents", "tips", "--fields", "mixed=0"), "--fields: fields.mixed is '0'"),
+        (("--agents", "tips", "--fields", "mixed=0"), "--fields: fields.mixed is 0"),
         (("--agents", "tips", "--fields", "mixd"), "the fields are mixed, invasion, self and reference:AGENT"),
         (("--agents", "tips", "--blocks", "0"), "--blocks: blocks is 0"),
         (("--agents", "tips", "--seed", "-1"), "--seed: seed is -1"),

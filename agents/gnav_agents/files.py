@@ -7,6 +7,7 @@ import io
 import json
 import os
 import platform
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ def write_files(folder: str | Path, contents: Mapping[str, bytes]) -> None:
                 file.flush()
                 os.fsync(file.fileno())
         for name, path in waiting.items():
+            if (folder / name).exists():
+                shutil.copymode(folder / name, path)
             path.replace(folder / name)
     except OSError as error:
         for path in waiting.values():

@@ -129,6 +129,8 @@ def is_file_name(name: str) -> bool:
 def require_trust(name: str, *, trust: bool) -> None:
     """If `name` is a file that can run code: a `ForeignCodeWarning` with `trust`, without it a `GnavError`."""
     kind = FILE_KINDS.get(Path(name).suffix)
+    if kind is not None and not Path(name).is_file():
+        raise GnavError(f"agent {name}: there is no such file")
     if kind is None or not kind.danger:
         return
     if not trust:
@@ -145,8 +147,6 @@ def make_from_file(name: str, num_seats: int, *, trust: bool = False) -> Foreign
     not play Gnav.
     """
     path = Path(name)
-    if not path.is_file():
-        raise GnavError(f"agent {name}: there is no such file")
     require_trust(name, trust=trust)
     try:
         agent = ForeignNetwork(*FILE_KINDS[path.suffix].read(path))

@@ -7,6 +7,7 @@ PettingZoo's observations, or ``module:attribute``. What an agent is stands in a
 """
 
 import importlib
+import importlib.util
 import inspect
 import operator
 import re
@@ -105,12 +106,16 @@ def is_foreign(name: str) -> bool:
 
 def agent_file(name: str) -> Path | None:
     """The file that makes the agent called `name` what it is, so that a change can be seen; None if there is none."""
-    if name.partition(":")[0] in _BUILT_IN or name in _offered():
+    if name.partition(":")[0] in _BUILT_IN:
         return None
+    if name in _offered():
+        return _module_file(_offered()[name].module)
     folder = _trained_folder(Path(name))
     if folder is not None:
-        return folder / "agent.safetensors"
-    return Path(name) if is_file_name(name) and Path(name).is_file() else None
+        return folder / "agent.json"  # which has the checksum of the weights
+    if is_file_name(name):
+        return Path(name) if Path(name).is_file() else None
+    return _module_file(name.removeprefix(f"{_PETTINGZOO}:").partition(":")[0])
 
 
 def agent_names() -> list[str]:
@@ -157,11 +162,26 @@ def _trained_folder(path: Path) -> Path | None:
     return next((folder for folder in (path, path / "best") if (folder / "agent.json").is_file()), None)
 
 
-def _import(name: str, module_name: str, attribute: str) -> Any:
-    """The attribute of the module; the current directory is searched first, as `python -m` does it."""
+def _module_file(module_name: str) -> Path | None:
+    """The file of a module, None if it has none or is not there."""
+    _look_here_first()
+    try:
+        spec = importlib.util.find_spec(module_name)
+    except (ImportError, ValueError):
+        return None
+    return Path(spec.origin) if spec is not None and spec.has_location and spec.origin else None
+
+
+def _look_here_first() -> None:
+    """The current directory is searched for modules first, as `python -m` does it."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
+
+
+def _import(name: str, module_name: str, attribute: str) -> Any:
+    """The attribute of the module."""
+    _look_here_first()
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
@@ -169,7 +189,9 @@ def _import(name: str, module_name: str, attribute: str) -> Any:
             raise _unknown(name, f"; there is no module {error.name} either") from None
         raise GnavError(f"agent {name}: its module needs {error.name}, which is not installed") from error
     except Exception as error:
-        raise GnavError(f"agent {name}: its module cannot be loaded: {type(error).__name__}: {error}") from error
+        raise GnavError(
+            f"agent {name}: its module cannot be loaded: {type(error).__name__}: {_one_line(error)}"
+        ) from error
     try:
         return operator.attrgetter(attribute)(module)
     except AttributeError:
@@ -219,7 +241,12 @@ def _call(name: str, maker: Callable[..., Any], offered: dict[str, Any]) -> Any:
     except GnavError:
         raise
     except Exception as error:
-        raise GnavError(f"agent {name}: it could not be made: {type(error).__name__}: {error}") from error
+        raise GnavError(f"agent {name}: it could not be made: {type(error).__name__}: {_one_line(error)}") from error
+
+
+def _one_line(error: Exception) -> str:
+    """What somebody else's error says, fit to stand in a sentence."""
+    return "".join(letter if letter.isprintable() else " " for letter in str(error))[:300]
 
 
 def _unknown(name: str, reason: str = "") -> GnavError:

@@ -44,10 +44,10 @@ class Resampled:
 
     @classmethod
     def mean(cls, parts: Sequence[Self]) -> Self:
-        """The mean of figures that were resampled with the same draws, each with the same weight."""
+        """The mean of figures that were resampled with the same draws, each with the same weight; gaps are left out."""
         return cls(
-            np.mean([part.values for part in parts], axis=0),
-            np.mean([part.samples for part in parts], axis=0),
+            _mean_of_known([part.values for part in parts]),
+            _mean_of_known([part.samples for part in parts]),
             min(part.num_groups for part in parts),
         )
 
@@ -80,9 +80,16 @@ class Resampled:
         num_groups = self.num_groups
         known = ~np.isnan(self.values) & (self.values != 0) & (num_groups > 1)
         error = np.std(self.samples, axis=0, ddof=1) * np.sqrt(num_groups / max(1, num_groups - 1))
-        certain = known & ~(error > 1e-12)
+        known &= ~np.isnan(error)  # some resample has no figure, so nobody knows how far it may lie
+        certain = known & (error <= 1e-12)
         t = np.divide(np.abs(self.values), error, out=np.zeros_like(self.values), where=known & ~certain)
         return np.where(certain, 2.0 ** (1 - num_groups), 2 * special.stdtr(max(1, num_groups - 1), -t))
+
+
+def _mean_of_known(arrays: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The mean over `arrays` of what is not NaN, NaN where all are."""
+    stacked = np.stack(arrays)
+    return share(np.nansum(stacked, axis=0), np.count_nonzero(~np.isnan(stacked), axis=0))
 
 
 def _levels(num_groups: int) -> tuple[float, float]:

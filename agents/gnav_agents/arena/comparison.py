@@ -6,7 +6,7 @@ sequential.py has seen enough. `gnav compare` and Python programs come in here.
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -86,20 +86,16 @@ def make_comparison(
     trust: bool = False,
     agents: Mapping[str, Agent] | None = None,
 ) -> Plan:
-    """The plan of a comparison of the agents `a` and `b`, who sit among copies of b, or among the agents `among`.
-
-    `max_blocks` is rounded up to whole units of work.
-    """
+    """The plan of a comparison of the agents `a` and `b`, who sit among copies of b, or among the agents `among`."""
     if a == b:
         raise GnavError(f"to compare, name two different agents, not {a} twice")
     found = get_rules(rules)
     others = tuple(among) or (b,)
-    seats = found.nearest_seats(6) if num_seats is None else num_seats
-    plan = Plan(
+    return Plan(
         names=tuple(dict.fromkeys((a, b, *others))),
         rules=found,
         rules_name=found.name if isinstance(rules, Rules) else rules,
-        seats=(seats,),
+        seats=(found.nearest_seats(6) if num_seats is None else num_seats,),
         blocks=((SUBSTITUTION, max_blocks),),
         seed=seed,
         time_limit=time_limit,
@@ -108,9 +104,6 @@ def make_comparison(
         among=others,
         agents=agents,
     )
-    # whole units, so that more blocks can follow
-    size = plan.fields[0].blocks_per_unit
-    return replace(plan, blocks=((SUBSTITUTION, -(-max_blocks // size) * size),))
 
 
 def compare(
@@ -183,7 +176,7 @@ def _in_order(
     """The entries of the plan's units in their order, those in the `store` read and the others played and kept."""
     plan = workshop.plan
     numbers = range(len(plan.units))
-    finished = store.finished_units() if store is not None else set[int]()
+    finished = _fitting_units(plan, store) if store is not None else set[int]()
     missing = [number for number in numbers if number not in finished]
     playing = play_units(workshop, missing, executor=executor, workers=workers, address=address)
     waiting: dict[int, NDArray[Any]] = {}
@@ -192,7 +185,7 @@ def _in_order(
             unit = plan.units[number]
             if store is not None and number in finished:
                 (table,) = store.read_units([number])
-                yield entries_of(plan, unit, table)
+                yield entries_of(plan, unit, table.slice(0, _num_rows(plan, number)))
                 continue
             while number not in waiting:
                 other, result = next(playing)
@@ -203,6 +196,20 @@ def _in_order(
             yield waiting.pop(number)
     finally:
         playing.close()
+
+
+def _num_rows(plan: Plan, number: int) -> int:
+    return plan.matches_in(plan.units[number]) * plan.seats[0]
+
+
+def _fitting_units(plan: Plan, store: Store) -> set[int]:
+    """The units in the store; the last one of a run of fewer blocks may have been short, and is played anew."""
+    finished = {number for number in store.finished_units() if number < len(plan.units)}
+    last = max(finished, default=None)
+    if last is not None and next(store.read_units([last])).num_rows < _num_rows(plan, last):
+        store.remove(last)
+        finished.remove(last)
+    return finished
 
 
 def _write(folder: Path, comparison: Comparison) -> None:

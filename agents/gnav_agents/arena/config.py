@@ -21,18 +21,27 @@ def split_names(text: Any) -> Any:
 
 def split_numbers(numbers: Any) -> Any:
     """The numbers in ``2,6`` or in a single number; what is neither is left alone."""
-    return (numbers,) if isinstance(numbers, int) else split_names(numbers)
+    if isinstance(numbers, str):
+        return tuple(int(part) if part.isdecimal() else part for part in split_names(numbers))
+    return (numbers,) if isinstance(numbers, int) else numbers
 
 
 def split_fields(text: Any) -> Any:
     """The fields in ``mixed,invasion=50`` with their numbers of blocks, None where none is said; lists too."""
-    if isinstance(text, Mapping):
+    names = split_names(text)
+    if not isinstance(names, (list, tuple)):
         return text
     fields: dict[str, Any] = {}
-    for name in split_names(text):
+    for name in names:
         kind, sign, num_blocks = str(name).rpartition("=")
-        fields[kind.strip() if sign else name] = num_blocks.strip() if sign else None
+        kind, num_blocks = (kind.strip(), num_blocks.strip()) if sign else (str(name), "")
+        if kind in fields:
+            raise ValueError(f"field {kind} is listed twice")
+        fields[kind] = int(num_blocks) if num_blocks.isdecimal() else num_blocks if sign else None
     return fields
+
+
+_Blocks = Annotated[int, Field(ge=1, strict=True)]
 
 
 class ArenaConfig(Section):
@@ -40,9 +49,9 @@ class ArenaConfig(Section):
 
     agents: Annotated[tuple[str, ...], BeforeValidator(split_names)]
     rules: str = "pagat"
-    seats: Annotated[tuple[int, ...] | None, BeforeValidator(split_numbers)] = None
+    seats: Annotated[tuple[Annotated[int, Field(strict=True)], ...] | None, BeforeValidator(split_numbers)] = None
     """Numbers of seats; left out: 6, or the nearest that the ruleset allows."""
-    fields: Annotated[dict[str, Annotated[int, Field(ge=1)] | None], BeforeValidator(split_fields)] = {MIXED: None}
+    fields: Annotated[dict[str, _Blocks | None], BeforeValidator(split_fields)] = {MIXED: None}
     """Kinds of fields, with numbers of blocks where `blocks` is not what is wanted."""
     blocks: int = Field(default=DEFAULT_BLOCKS, ge=1)
     seed: int = Field(default=0, ge=0, lt=2**63)

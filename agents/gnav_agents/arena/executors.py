@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -138,6 +139,7 @@ def _attempt(play: Callable[[int], T], unit: int) -> tuple[T | None, Exception |
 def _work(connection: Connection, play: Callable[[int], Any]) -> None:
     """What a worker does until the other end of `connection` is closed: a unit comes in, its answer goes out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who ends us
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):
         while True:
             unit = connection.recv()
@@ -148,6 +150,14 @@ def _work(connection: Connection, play: Callable[[int], Any]) -> None:
                 raise
             except Exception as error:  # what was to be sent cannot be pickled
                 connection.send((None, RuntimeError(f"unit {unit}: {answer[1] or error!r}")))
+
+
+def _end_with_parent() -> None:
+    """This process has ended as soon as the one that started it has, in the middle of a unit too."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 class _Worker:

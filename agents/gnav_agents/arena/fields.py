@@ -34,7 +34,7 @@ def check_kind(kind: str, agents: tuple[str, ...]) -> None:
     if kind.startswith(REFERENCE):
         if kind.removeprefix(REFERENCE) in agents:
             return
-        raise GnavError(f"field {kind}: the reference must be one of the agents, {', '.join(agents)}")
+        raise GnavError(f"field {kind!r}: the reference must be one of the agents, {', '.join(agents)}")
     if kind not in (MIXED, INVASION, SELF):
         raise GnavError(f"unknown field {kind!r}; the fields are mixed, invasion, self and reference:AGENT")
     if kind == INVASION and len(agents) < 2:

@@ -62,7 +62,7 @@ def make_summary(plan: Plan, sums: Sequence[FieldSums]) -> Summary:
         if added.field.kind == INVASION:
             invaded.append(_invaded(plan, added, weights))
     num_first = len(plan.seats)
-    leaderboard = _rows(plan, _mean_figures(figures[:num_first]))
+    leaderboard = _rows(plan, _mean_figures(figures[:num_first]), is_ranked=first_kind != SELF)
     order = [plan.names.index(row.agent) for row in leaderboard]
     invasion = Resampled.mean(invaded) if invaded else None
     return Summary(

@@ -99,7 +99,9 @@ def _answer(summary: Summary) -> "Markup":
     bold = Markup("<strong>{}</strong>")
     rated = Markup("{} is eliminated {}{} times as often as is par at its tables")
     if not others:
-        return rated.format(bold.format(best.agent), "", rate) + "."
+        return Markup("Only {} has played, so there is nobody to rank it against.").format(bold.format(best.agent))
+    if best.standing != "best":
+        return Markup("Tables of copies of one agent rank nobody.")
     first = rated.format(bold.format(best.agent), "least: ", rate)
     level = [bold.format(row.agent) for row in others if row.standing == "level"]
     if not level:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from gnav_agents.arena.store import Store, parquet_bytes, plan_difference, some_units
+from gnav_agents.arena.store import Store, parquet_bytes, plan_difference, same_plan, some_units
 from gnav_env.errors import GnavError
 
 __all__ = ["merge"]
@@ -37,7 +37,7 @@ def merge(
         raise GnavError("to merge, name one folder or more")
     plan = sources[0].plan
     for source in sources:
-        if source.plan != plan:
+        if not same_plan(source.plan, plan):
             raise GnavError(
                 f"{source.folder}: is of another tournament than {sources[0].folder} "
                 f"({plan_difference(plan, source.plan)}); shards of one tournament can be merged"

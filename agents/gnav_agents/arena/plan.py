@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 import importlib.metadata
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from gnav_agents.agent import Agent
-from gnav_agents.arena.fields import MIXED, SELF, Field, check_kind
+from gnav_agents.arena.fields import MIXED, Field, check_kind
 from gnav_agents.arena.summary import RulesName, TournamentPlan
 from gnav_env._yaml import parse_yaml
 from gnav_env.errors import GnavError
@@ -85,12 +85,16 @@ class Plan:
             raise GnavError("a tournament needs a field, as in --fields mixed")
         for _, num_blocks in self.blocks:
             _check_number("blocks", num_blocks, 1)
-        if not 0 < self.time_limit <= LONGEST_TIME_LIMIT:
+        is_number = isinstance(self.time_limit, (int, float)) and not isinstance(self.time_limit, bool)
+        if not is_number or not 0 < self.time_limit <= LONGEST_TIME_LIMIT:
             raise GnavError(
                 f"the time limit must be more than 0 and at most {LONGEST_TIME_LIMIT:.0f} seconds, "
                 f"not {self.time_limit}"
             )
 
+        for name, agent in (self.agents or {}).items():
+            if isinstance(agent, type) or not callable(getattr(agent, "act", None)):
+                raise GnavError(f"agent {name}: it must be an object with a method act, not {agent!r}")
         for played in self.fields:
             missing = np.flatnonzero(np.bincount(played.line_ups.ravel(), minlength=len(self.names)) == 0)
             if missing.size:
@@ -151,15 +155,15 @@ class Plan:
         return shlex.join(["gnav", "tournament", *words, *(["--trust"] if self.trust else [])])
 
     def identity(self) -> dict[str, Any]:
-        """All that the results depend on, as JSON has it; `plan_of` makes the plan of it again."""
+        """All that the results depend on, as JSON has it, and under `as_named` what they do not; see `plan_of`."""
         return {
             "gnav": importlib.metadata.version("gnav"),
             "plan": self.describe().model_dump(mode="json"),
             "blocks": [list(pair) for pair in self.blocks],  # in order, which a mapping may lose
             "rules": rules_to_yaml(self.rules),
-            "rules_name": self.rules_name,
             "among": list(self.among),
             "trust": self.trust,
+            "as_named": {"rules": self.rules_name},
         }
 
     def describe(self) -> TournamentPlan:
@@ -212,14 +216,14 @@ def make_plan(
     wanted = fields if isinstance(fields, Mapping) else dict.fromkeys(fields)
     for kind in wanted:
         check_kind(kind, names)
-    if next(iter(wanted), None) == SELF:
-        raise GnavError("the first field makes the leaderboard, and self ranks nobody: put another one before it")
     return Plan(
         names=names,
         rules=found,
         rules_name=found.name if isinstance(rules, Rules) else rules,
-        seats=(int(seats),) if isinstance(seats, (int, np.integer)) else tuple(seats),
-        blocks=tuple((kind, num or _default_blocks(kind, blocks, len(names))) for kind, num in wanted.items()),
+        seats=tuple(seats) if isinstance(seats, Iterable) else (seats,),
+        blocks=tuple(
+            (kind, _default_blocks(kind, blocks, len(names)) if num is None else num) for kind, num in wanted.items()
+        ),
         seed=seed,
         time_limit=time_limit,
         strict=strict,
@@ -241,7 +245,7 @@ def plan_of(identity: Mapping[str, Any]) -> Plan:
         return Plan(
             names=described.agents,
             rules=rules_from_dict(parse_yaml(identity["rules"], where="plan.json"), VARIANTS, where="plan.json"),
-            rules_name=identity["rules_name"],
+            rules_name=identity["as_named"]["rules"],
             seats=described.seats,
             blocks=tuple((kind, num_blocks) for kind, num_blocks in identity["blocks"]),
             seed=described.seed,
@@ -258,7 +262,7 @@ def _default_blocks(kind: str, blocks: int, num_agents: int) -> int:
 
 
 def _digests(names: Sequence[str]) -> dict[str, str]:
-    """The SHA-256 of the file that each agent comes from, so that a changed bot is not taken for the old one."""
+    """The SHA-256 of the file that each agent comes from, so that a changed one is not taken for the old one."""
     from gnav_agents.registry import agent_file
 
     files = {name: agent_file(name) for name in names}
@@ -274,6 +278,8 @@ def _check_names(names: Sequence[str]) -> None:
     if not names:
         raise GnavError("a tournament needs at least one agent, as in --agents tips,uniform")
     for number, name in enumerate(names):
+        if not isinstance(name, str):
+            raise GnavError(f"an agent's name must be text, not {name!r}")
         if not name:
             raise GnavError("an agent's name is missing: agents are names with one comma between them")
         if name in names[:number]:

@@ -37,6 +37,7 @@ __all__ = [
     "Store",
     "parquet_bytes",
     "plan_difference",
+    "same_plan",
     "some_units",
     "units_of_shard",
 ]
@@ -175,10 +176,12 @@ class Store:
         path = self.folder / SHARD
         if not path.exists():
             return None
-        shard = json.loads(path.read_bytes())
-        return shard["shard"], shard["of"]
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            shard = json.loads(path.read_bytes())
+            return int(shard["shard"]), int(shard["of"])
+        return None
 
-    def _check(self, plan: Mapping[str, Any], *, may_grow: bool) -> None:
+    def _check(self, plan: dict[str, Any], *, may_grow: bool) -> None:
         """What is in the folder belongs to `plan`."""
         remedy = "name another folder with --out, or say --overwrite"
         if (self.folder / PLAN).exists():
@@ -187,8 +190,9 @@ class Store:
             except GnavError as error:
                 raise GnavError(f"{error}: {remedy}") from None
             if may_grow:
-                before = {**before, "num_units": plan["num_units"]}
-            if before != plan:
+                # what is there beyond the units of this plan stays
+                plan["num_units"] = before["num_units"] = max(before["num_units"], plan["num_units"])
+            if not same_plan(before, plan):
                 raise GnavError(f"{self.folder}: holds another tournament ({plan_difference(before, plan)}): {remedy}")
         elif self._is_finished or self._unit_files():
             raise GnavError(f"{self.folder}: holds results without the {PLAN} that says of what: {remedy}")
@@ -226,6 +230,10 @@ class Store:
 
     def _missing(self) -> list[int]:
         return [unit for unit in range(self.num_units) if not self._path(unit).exists()]
+
+    def remove(self, unit: int) -> None:
+        """The unit is to be played again."""
+        self._path(unit).unlink()
 
     def add(self, unit: int, table: "pa.Table", errors: Sequence[Mapping[str, Any]] = ()) -> None:
         """The unit is on disk: its entries, and what went wrong, rows of `ERROR_COLUMNS` without the unit."""
@@ -382,6 +390,16 @@ def plan_difference(before: Any, now: Any, name: str = "") -> str:
         ]
         return "; ".join(parts)
     return f"{name} was {_short(before)}, is {_short(now)}"
+
+
+def _compared(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan without what its identity has under `as_named`: other words for the same."""
+    return {**plan, "identity": {key: value for key, value in plan["identity"].items() if key != "as_named"}}
+
+
+def same_plan(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two plans have the same results."""
+    return _compared(one) == _compared(other)
 
 
 def _short(value: Any) -> str:

@@ -26,6 +26,7 @@ from gnav_agents.arena.sums import FieldSums
 from gnav_agents.arena.tables import leaderboard_markdown, leaderboard_rows
 from gnav_agents.arena.workshop import Workshop, play_units
 from gnav_agents.files import csv_text, require, write_files
+from gnav_env.errors import GnavError
 from gnav_env.losses import loss_causes
 from gnav_env.rules import Rules
 
@@ -133,6 +134,10 @@ def play_in_folder(
     with Workshop(plan) as workshop, Store(folder, reports=REPORTS) as store:
         store.begin(plan.identity(), num_units=len(plan.units), overwrite=overwrite, shard=shard)
         tally = _Tally(plan)
+        if plan.strict and (errors := store.read_errors()):
+            raise GnavError(
+                f"agent {errors[0]['agent']} failed in an earlier run ({errors[0]['kind']}): {store.folder}"
+            )
         finished = dict.fromkeys(sorted(store.finished_units()))
         for number, table in zip(finished, store.read_units(finished), strict=True):
             tally.add(number, entries_of(plan, plan.units[number], table))
@@ -164,12 +169,19 @@ def merge_folders(folders: Sequence[str | Path], out: str | Path, *, overwrite: 
     """
     require("arena", *_PACKAGES)
     with merge(folders, out, overwrite=overwrite, reports=REPORTS) as store:
-        plan = plan_of(store.plan["identity"])
+        plan = _tournament_in(store)
         tally = _Tally(plan)
         numbers = range(len(plan.units))
         for number, table in zip(numbers, store.read_units(numbers), strict=True):
             tally.add(number, entries_of(plan, plan.units[number], table))
         return _finish(store, tally)
+
+
+def _tournament_in(store: Store) -> Plan:
+    identity = store.plan["identity"]
+    if identity.get("among"):
+        raise GnavError("these folders hold comparisons, which have no shards to merge")
+    return plan_of(identity)
 
 
 class _Tally:

@@ -92,6 +92,8 @@ def play_units(
         raise GnavError(
             "agents that are objects are played with executor serial; name them, as in my_module:MyAgent, for workers"
         )
+    if executor != "serial":
+        workshop.close()  # it has been seen that all agents can be made; the workers make their own
     num_done = 0
 
     def tell(num_matches: int) -> None:

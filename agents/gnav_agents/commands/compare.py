@@ -113,7 +113,7 @@ def compare(
         "better": f"{a} is better than {b}",
         "worse": f"{b} is better than {a}",
         "level": f"{a} and {b} are level: no difference of {delta:g} either way",
-        "undecided": f"undecided after {test.num_blocks:,} blocks: --max-blocks allows no more",
+        "undecided": f"undecided: --max-blocks allows no more than {test.num_blocks:,}",
     }
     console.print(words[result.verdict], style="bold")
     for name, num in zip((a, b), result.forfeits, strict=True):

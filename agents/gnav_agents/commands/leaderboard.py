@@ -34,7 +34,8 @@ def leaderboard(
 
     summary = read_summary(results)
     block = markdown_block(summary)
-    contents = [(path, _with_block(path, block)) for path in write or []]
+    paths = [path.resolve() for path in write or []]  # a link stays one
+    contents = [(path, _with_block(path, block)) for path in paths]
     for path, content in contents:
         write_files(path.parent, {path.name: content})
     console = Console()
@@ -64,4 +65,6 @@ def _with_block(path: Path, block: str) -> bytes:
     _, end, after = rest.partition(END)
     if not end:
         raise GnavError(f"{path}: {END} stands before {BEGIN}; it has to come after")
-    return f"{before}{BEGIN}\n\n{block}\n{END}{after}".encode()
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    inside = f"\n\n{block}\n".replace("\n", line_end)
+    return f"{before}{BEGIN}{inside}{END}{after}".encode()

@@ -12,7 +12,7 @@ __all__ = ["merge"]
 
 def merge(
     folders: Annotated[
-        list[Path], typer.Argument(metavar="FOLDER...", help="Folders of `gnav tournament ... --shard I/N`.")
+        list[Path], typer.Argument(metavar="FOLDER", help="Folders of `gnav tournament ... --shard I/N`.")
     ],
     out: Annotated[Path, typer.Option(help="Folder for the whole tournament.")],
     overwrite: OverwriteOption = False,

@@ -1,11 +1,27 @@
 """Progress bars of long commands."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["matches_bar"]
+__all__ = ["goes_on", "matches_bar"]
+
+
+@contextmanager
+def goes_on(what_is_kept: str) -> Generator[None]:
+    """Ctrl-C ends the command with a word on how to go on."""
+    import sys
+
+    import typer
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"gnav: interrupted; {what_is_kept}, and the same command goes on there", file=sys.stderr)
+        raise typer.Exit(130) from None
 
 
 def matches_bar() -> "Progress":
@@ -28,12 +44,14 @@ def matches_bar() -> "Progress":
             speed = task.finished_speed or task.speed
             return Text("– matches/s" if speed is None else f"{speed:,.0f} matches/s")
 
+    console = Console(stderr=True)
     return Progress(
         "{task.description}",
         BarColumn(),
         MofNCompleteColumn(),
         RateColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,
     )

@@ -27,7 +27,7 @@ __all__ = ["show", "tournament"]
 def tournament(
     config: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE.yaml]", help="A tournament as in configs/arena; the options below come on top."),
+        typer.Argument(metavar="FILE.yaml", help="A tournament as in configs/arena; the options below come on top."),
     ] = None,
     agents: Annotated[
         str | None,
@@ -67,7 +67,7 @@ def tournament(
         typer.Option(help="Folder for the results.", show_default="results/FILE, or results/RULES-SEATS-FIELD-SEED"),
     ] = None,
     record: Annotated[
-        Path | None, typer.Option(help="Folder that gets every match played as text, for `gnav replay`.")
+        Path | None, typer.Option(help="Folder that gets every match that is played now as text, for `gnav replay`.")
     ] = None,
     executor: ExecutorOption = Executor.SERIAL,
     workers: WorkersOption = None,
@@ -97,7 +97,7 @@ def tournament(
     from gnav_agents.arena.recording import write_match
     from gnav_agents.arena.store import units_of_shard
     from gnav_agents.arena.tournament import default_folder, play_in_folder
-    from gnav_agents.commands.progress import matches_bar
+    from gnav_agents.commands.progress import goes_on, matches_bar
     from gnav_env._jit import cache_is_cold
     from gnav_env.errors import GnavError
 
@@ -118,7 +118,7 @@ def tournament(
     units = units_of_shard(len(plan.units), part)
     num_matches = sum(plan.matches_in(plan.units[number]) for number in units)
     began = perf_counter()
-    with matches_bar() as bar:
+    with goes_on(f"{folder} keeps what was played"), matches_bar() as bar:
         task = bar.add_task("compiling, once" if cache_is_cold() else "playing", total=num_matches)
         session = play_in_folder(
             plan,
