@@ -459,7 +459,7 @@ def test_a_host_that_is_forgotten_ends_its_process() -> None:
     assert process.poll() is None
     del hosted
     gc.collect()
-    assert process.poll() == -signal.SIGKILL
+    assert process.poll() is not None  # by itself, as its channel is closed, or killed
 
 
 @pytest.mark.usefixtures("_players")

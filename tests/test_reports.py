@@ -433,7 +433,7 @@ def test_the_page_is_the_same_in_every_process() -> None:
         ),
         (
             make_summary(ZOO[:1], has_intervals=False),
-            "counting is eliminated 0.910 times as often as is par at its tables.",
+            "Only counting has played, so there is nobody to rank it against.",
         ),
     ],
 )
@@ -501,6 +501,19 @@ def test_the_command_rebuilds_the_table_between_the_markers_and_nothing_else(res
             assert (before, after) == ("# Title\r\n\nbefore – ", "\n\nafter")
             assert block.strip() == markdown_block(make_summary(ZOO[:3])).strip()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "agents", "results"]
+
+
+def test_the_command_keeps_line_ends_links_and_modes(results: Path, tmp_path: Path) -> None:
+    page, link = tmp_path / "page.md", tmp_path / "link.md"
+    page.write_bytes(f"# Title\r\n{BEGIN}\r\n{END}\r\n".encode())
+    page.chmod(0o600)
+    link.symlink_to(page)
+    run(results, "--write", link)
+    assert link.is_symlink()
+    assert page.stat().st_mode & 0o777 == 0o600
+    text = page.read_bytes().decode()
+    assert "| `counting` |" in text.replace("\r\n", "\n")
+    assert text.count("\n") == text.count("\r\n") > 5
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,6 @@ def _with_block(path: Path, block: str) -> bytes:
     _, end, after = rest.partition(END)
     if not end:
         raise GnavError(f"{path}: {END} stands before {BEGIN}; it has to come after")
-    line_end = "\r\n" if "\r\n" in text else "\n"
+    line_end = "\r\n" if 0 < text.count("\r\n") == text.count("\n") else "\n"
     inside = f"\n\n{block}\n".replace("\n", line_end)
     return f"{before}{BEGIN}{inside}{END}{after}".encode()
