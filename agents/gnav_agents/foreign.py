@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gnav_agents import onnx_file, sb3_zip, torchscript
 from gnav_agents.agent import Actions, Masks, Observations, Policy
-from gnav_agents.learned import fit
+from gnav_agents.learned import fit, softmax_of_legal
 from gnav_env.errors import GnavError
 from gnav_env.observation import num_features, num_seats_of
 from gnav_env.state import NUM_ACTIONS
@@ -93,9 +93,7 @@ class ForeignNetwork(Policy):
         logits = np.asarray(self._preferences(fitting, action_mask))
         if logits.shape != action_mask.shape:
             raise GnavError(f"the output should be logits {list(action_mask.shape)}, not {list(logits.shape)}")
-        logits = np.where(action_mask != 0, logits.astype(np.float64), -np.inf)
-        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return odds / odds.sum(axis=1, keepdims=True)
+        return softmax_of_legal(logits, action_mask)
 
 
 class PettingZooPlayer:

@@ -24,7 +24,7 @@ from gnav_env.rules import Rules
 from gnav_env.state import NUM_ACTIONS
 from gnav_env.variants import get_rules
 
-__all__ = ["LearnedAgent", "Network", "fit", "load_agent", "read_meta", "save_agent"]
+__all__ = ["LearnedAgent", "Network", "fit", "load_agent", "read_meta", "save_agent", "softmax_of_legal"]
 
 FORMAT = 1
 """Rises when `agent.json` or the names of the tensors change."""
@@ -63,6 +63,13 @@ def fit(observation: Observations, width: int) -> Observations:
     return wide
 
 
+def softmax_of_legal(logits: NDArray[Any], action_mask: Masks) -> NDArray[np.float64]:
+    """float64 [B, A]: softmax of the logits [B, A] of the legal actions, 0 for the others."""
+    of_legal = np.where(action_mask != 0, logits.astype(np.float64), -np.inf)
+    odds = np.exp(of_legal - of_legal.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
 @dataclass(frozen=True)
 class Network:
     """Layers with tanh between them; `weights[i]` is float32 [inputs, outputs], `biases[i]` [outputs]."""
@@ -88,9 +95,7 @@ class Network:
 
     def probabilities(self, observation: Observations, action_mask: Masks) -> NDArray[np.float64]:
         """float64 [B, A]: softmax of the logits of the legal actions."""
-        logits = np.where(action_mask != 0, self.logits(observation).astype(np.float64), -np.inf)
-        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return odds / odds.sum(axis=1, keepdims=True)
+        return softmax_of_legal(self.logits(observation), action_mask)
 
     def tensors(self) -> dict[str, NDArray[np.float32]]:
         """The layers by name, as they are written to a file; `from_tensors` reads them back."""

@@ -56,6 +56,10 @@ class Resampled:
         index = index if isinstance(index, tuple) else (index,)
         return Resampled(self.values[index], self.samples[:, *index], self.num_groups)
 
+    def __sub__(self, other: "Resampled") -> "Resampled":
+        """Differences to figures that were resampled with the same draws."""
+        return Resampled(self.values - other.values, self.samples - other.samples, self.num_groups)
+
     @cached_property
     def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Lower and upper ends of the intervals, [...] each; NaN if there is a single group."""

@@ -192,12 +192,7 @@ def _behind(ranking: Resampled, best: int) -> list[bool]:
     All, since the best one has been picked by the same figures.
     """
     first, second = np.triu_indices(len(ranking.values), 1)
-    lead = Resampled(
-        ranking.values[first] - ranking.values[second],
-        ranking.samples[:, first] - ranking.samples[:, second],
-        ranking.num_groups,
-    )
-    certain = holm(lead.certainty())
+    certain = holm((ranking[first] - ranking[second]).certainty())
     others = np.concatenate([second[certain & (first == best)], first[certain & (second == best)]])
     return np.isin(np.arange(len(ranking.values)), others).tolist()
 
@@ -293,11 +288,7 @@ def _metagame(plan: Plan, order: Sequence[int], invasion: Resampled) -> Metagame
     rank_mass, weights = _mean_solutions(invasion, order)
     first, second = np.triu_indices(len(order), 1)
     there, back = np.asarray(order)[first], np.asarray(order)[second]
-    lead = Resampled(
-        invasion.values[there, back] - invasion.values[back, there],
-        invasion.samples[:, there, back] - invasion.samples[:, back, there],
-        invasion.num_groups,
-    )
+    lead = invasion[there, back] - invasion[back, there]
     certain = holm(lead.certainty())
     beats = np.zeros(payoffs.shape, np.bool_)
     beats[first, second] = certain & (lead.values > 0)

@@ -4,7 +4,7 @@ plan.py says what is to be played, workshop.py plays it, store.py keeps it, figu
 tables.py and html.py show that.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,9 +138,8 @@ def play_in_folder(
             raise GnavError(
                 f"agent {errors[0]['agent']} failed in an earlier run ({errors[0]['kind']}): {store.folder}"
             )
-        finished = dict.fromkeys(sorted(store.finished_units()))
-        for number, table in zip(finished, store.read_units(finished), strict=True):
-            tally.add(number, entries_of(plan, plan.units[number], table))
+        finished = store.finished_units()
+        tally.add_kept(store, sorted(finished))
         num_before = sum(plan.matches_in(plan.units[number]) for number in finished if number in wanted)
 
         def tell(num_matches: int) -> None:
@@ -171,9 +170,7 @@ def merge_folders(folders: Sequence[str | Path], out: str | Path, *, overwrite: 
     with merge(folders, out, overwrite=overwrite, reports=REPORTS) as store:
         plan = _tournament_in(store)
         tally = _Tally(plan)
-        numbers = range(len(plan.units))
-        for number, table in zip(numbers, store.read_units(numbers), strict=True):
-            tally.add(number, entries_of(plan, plan.units[number], table))
+        tally.add_kept(store, range(len(plan.units)))
         return _finish(store, tally)
 
 
@@ -195,6 +192,12 @@ class _Tally:
     def add(self, number: int, entries: NDArray[Any]) -> None:
         """The entries of unit `number` have been counted."""
         self._sums[self._plan.units[number].field].add(entries)
+
+    def add_kept(self, store: Store, numbers: Iterable[int]) -> None:
+        """The units `numbers`, which are in the store, have been counted."""
+        wanted = list(numbers)
+        for number, table in zip(wanted, store.read_units(wanted), strict=True):
+            self.add(number, entries_of(self._plan, self._plan.units[number], table))
 
     def summary(self) -> Summary:
         """What all units together say."""
