@@ -48,6 +48,7 @@ __all__ = [
     "can_stand",
     "cards_needed",
     "legal_action",
+    "take_turn",
     "wants_deck",
 ]
 
@@ -261,6 +262,14 @@ def legal_action(t: Any, r: Any, wanted: int) -> int:
 @kernel
 def act(t: Any, r: Any, action: int) -> None:
     """The seat to act has chosen `action`, and all that follows has happened, up to the next choice or deal."""
+    take_turn(t, r, action)
+    if t.phase == TURNS and t.to_act == NOBODY:
+        showdown(t, r)
+
+
+@kernel
+def take_turn(t: Any, r: Any, action: int) -> None:
+    """As `act`, but for the showdown: if that is to follow, nobody is to act."""
     seat = np.int64(t.to_act)
     if action == STAND:
         t.seats[seat].turn = STOOD
@@ -271,8 +280,6 @@ def act(t: Any, r: Any, action: int) -> None:
             t.to_act = NOBODY
         else:
             _advance(t, r)
-        if t.to_act == NOBODY:
-            showdown(t, r)
 
 
 @kernel

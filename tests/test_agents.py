@@ -22,6 +22,7 @@ from gnav_agents.agent import (
     settled_and_behind,
 )
 from gnav_agents.registry import make_agent
+from gnav_agents.solve.situations import SITUATION, situations
 from gnav_env import EXCHANGE, STAND, VARIANTS, GnavError, Rules, Table, Tables, get_rules
 from gnav_env.observation import num_features, observe, piece, write_mask
 
@@ -244,8 +245,8 @@ def test_a_situation_is_what_the_seat_sees(
     deck: list[str], actions: list[int], own: str, others: tuple[int, ...]
 ) -> None:
     rules = get_rules("pagat")
-    number = counting.situations(view(deck, actions)[0], rules)
-    assert np.unravel_index(number[0], counting.SITUATION) == (rules.rank_numbers[own], *others)
+    number = situations(view(deck, actions)[0], rules)
+    assert np.unravel_index(number[0], SITUATION) == (rules.rank_numbers[own], *others)
 
 
 def test_counting_makes_the_same_table_again() -> None:

@@ -19,46 +19,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_agents.agent import (
-    SLOT,
-    Masks,
-    Observations,
-    Policy,
-    certain,
-    dealer_slot,
-    is_playing,
-    known_rank,
-    own_rank,
-    own_ranks,
-    place,
-)
+from gnav_agents.agent import Masks, Observations, Policy, certain, is_playing, own_ranks
+from gnav_agents.solve.situations import SITUATION, shrunk, situation, situations
 from gnav_env._jit import kernel
 from gnav_env.chance import below, random_key, shuffle
-from gnav_env.compiled import MAX_RANKS, MAX_SEATS
+from gnav_env.compiled import MAX_SEATS
 from gnav_env.engine import act, begin_deal, begin_match, can_exchange, can_stand, cards_needed, legal_action
 from gnav_env.observation import num_features, num_seats_of, observe
 from gnav_env.rules import Rules
-from gnav_env.state import EXCHANGE, NUM_ACTIONS, REFUSED, STAND, STOOD, TABLE, TURNS, hand_rank, net_lives
+from gnav_env.state import EXCHANGE, NUM_ACTIONS, STAND, TABLE, TURNS, hand_rank, net_lives
 
-__all__ = ["Counting", "opponent_action", "opponent_level", "relative_balance", "reply_table", "situations"]
-
-SITUATION = (
-    MAX_RANKS,  # own rank
-    8,  # seats behind; 7: or more
-    5,  # plain cards known: none, a lower one settled, the next one not higher, higher, an equal one settled
-    5,  # special ranks known elsewhere: none, one settled, one at the next seat, one behind it, two or more
-    3,  # low cards that went nowhere: none seen, a settled seat was refused, all trades were undone
-    5,  # settled seats that stood; 4: or more
-)
-"""How many values each part of a situation has, the parts in the order of their weight."""
+__all__ = ["Counting", "opponent_action", "opponent_level", "relative_balance", "reply_table"]
 
 _NUM_SAMPLES = 160_000
 _NUM_LEVEL_SAMPLES = 10_000
 _CHUNK = 20_000
 _PRIOR = 20
 """So many samples of a situation count as much as the mean of the coarser situation that it belongs to."""
-
-_UNDONE, _HISTORY = place("undone"), place("action_history")
 _UNKNOWN = -1
 
 
@@ -88,73 +65,10 @@ def _reply_all(observation: Any, num_seats: int, rules: Any, table: Any, replies
         for slot in range(num_seats):
             num_live += is_playing(view, slot)
         num_live = max(2, num_live)
-        replies[b] = table[num_live, _situation(view, num_seats, rules[0])]
+        replies[b] = table[num_live, situation(view, num_seats, rules[0])]
         if replies[b] == _UNKNOWN:
             return num_live
     return 0
-
-
-def situations(observation: Observations, rules: Rules) -> NDArray[np.int64]:
-    """The number of the situation (see `SITUATION`) in each row, [B]."""
-    numbers = np.empty(len(observation), np.int64)
-    _situations_all(observation, num_seats_of(observation.shape[1]), rules.compiled, numbers)
-    return numbers
-
-
-@kernel
-def _situations_all(observation: Any, num_seats: int, rules: Any, numbers: Any) -> None:
-    for b in range(numbers.size):
-        numbers[b] = _situation(observation[b], num_seats, rules[0])
-
-
-@kernel
-def _situation(view: Any, num_seats: int, r: Any) -> int:
-    """The number of the situation (see `SITUATION`) of the seat with this `view`."""
-    own, dealer = own_rank(view), dealer_slot(view, num_seats)
-    num_behind, num_stood, specials = 0, 0, 0
-    was_refused = False
-    lower_settled, next_not_higher, next_higher, equal_settled = False, False, False, False
-    for slot in range(1, num_seats):
-        if not is_playing(view, slot):
-            continue
-        is_settled = slot > dealer
-        num_behind += not is_settled
-        is_next = not is_settled and num_behind == 1
-        if is_settled:
-            num_stood += view[_HISTORY + STOOD + SLOT * slot] > 0
-            was_refused |= view[_HISTORY + REFUSED + SLOT * slot] > 0
-        rank = known_rank(view, slot, r.num_ranks)
-        if rank < 0:
-            continue
-        if r.special[rank]:
-            one = 1 if is_settled else (2 if is_next else 3)
-            specials = one if specials == 0 else 4
-        elif is_settled:
-            lower_settled |= rank < own
-            equal_settled |= rank == own
-        elif is_next:
-            next_not_higher = rank <= own
-            next_higher = rank > own
-
-    plain = 0
-    if lower_settled:
-        plain = 1
-    elif next_not_higher:
-        plain = 2
-    elif next_higher:
-        plain = 3
-    elif equal_settled:
-        plain = 4
-    nowhere = 0
-    if view[_UNDONE] > 0:
-        nowhere = 2
-    elif was_refused:
-        nowhere = 1
-    parts = (own, num_behind, plain, specials, nowhere, num_stood)
-    number = 0
-    for i in range(len(SITUATION)):
-        number = number * SITUATION[i] + min(parts[i], SITUATION[i] - 1)
-    return number
 
 
 @cache
@@ -165,19 +79,10 @@ def reply_table(rules: Rules, num_seats: int) -> NDArray[np.float64]:
     count, total = np.zeros(num_situations), np.zeros(num_situations)
     for chunk in range(_NUM_SAMPLES // _CHUNK):
         observation, gain = _samples(rules, num_seats, level, 1 + chunk, _CHUNK)
-        situation = situations(observation, rules)
-        count += np.bincount(situation, minlength=num_situations)
-        total += np.bincount(situation, gain, num_situations)
-    return _shrunk(count.reshape(SITUATION), total.reshape(SITUATION)).ravel()
-
-
-def _shrunk(count: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Means of `total` by `count`, shape SITUATION; where samples are few, near the coarser situation's."""
-    mean = np.zeros(())
-    for num_parts in range(1, count.ndim + 1):
-        finer = tuple(range(num_parts, count.ndim))
-        mean = (total.sum(axis=finer) + _PRIOR * mean[..., None]) / (count.sum(axis=finer) + _PRIOR)
-    return mean
+        numbers = situations(observation, rules)
+        count += np.bincount(numbers, minlength=num_situations)
+        total += np.bincount(numbers, gain, num_situations)
+    return shrunk(count.reshape(SITUATION), total.reshape(SITUATION), _PRIOR).ravel()
 
 
 @cache
