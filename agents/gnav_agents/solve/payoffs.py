@@ -15,28 +15,33 @@ from gnav_env.state import TABLE, TURNS
 
 __all__ = ["after_showdown", "lives_payoffs"]
 
+_CHUNK = 256
+
 
 def lives_payoffs(tree: Tree) -> NDArray[np.float64]:
     """[kinds, 2^S, S]: lives that each seat wins less those it loses, by kind of ending and holders of the lowest.
 
     Holders that cannot be (somebody whose card all know) have 0.
     """
-    num_seats = tree.num_seats
-    tables, is_possible = after_showdown(tree)
-    payoffs = np.zeros((*tables.shape, num_seats))
-    for seat in range(num_seats):
-        s = tables["seats"][:, :, seat]
-        payoffs[:, :, seat] = s["gained"].astype(float) + s["bonus"] - s["lost"]
-    return np.where(is_possible[:, :, None], payoffs, 0)
+    payoffs = np.zeros((len(tree.kinds), 1 << tree.num_seats, tree.num_seats))
+    for first in range(0, len(tree.kinds), _CHUNK):
+        tables, is_possible = after_showdown(tree, range(first, min(first + _CHUNK, len(tree.kinds))))
+        seats = tables["seats"][:, :, : tree.num_seats]
+        lives = seats["gained"].astype(float) + seats["bonus"] - seats["lost"]
+        payoffs[first : first + _CHUNK] = np.where(is_possible[:, :, None], lives, 0)
+    return payoffs
 
 
-def after_showdown(tree: Tree) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The tables [kinds, 2^S] after the showdown, and whether those seats can hold the lowest card there."""
-    num_masks = 1 << tree.num_seats
-    tables = np.zeros((len(tree.kinds), num_masks), TABLE)
-    for number, kind in enumerate(tree.kinds):
+def after_showdown(tree: Tree, kinds: range | None = None) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The tables [kinds, 2^S] after the showdown, and whether those seats can hold the lowest card there.
+
+    `kinds` picks some kinds of ending; a table takes 6 kB.
+    """
+    picked = [tree.kinds[number] for number in (kinds if kinds is not None else range(len(tree.kinds)))]
+    tables = np.zeros((len(picked), 1 << tree.num_seats), TABLE)
+    for number, kind in enumerate(picked):
         tables[number] = kind.record
-    public = np.array([kind.public for kind in tree.kinds], np.int64)
+    public = np.array([kind.public for kind in picked], np.int64)
     compared = [rank for rank in range(len(tree.rules.ranks)) if not tree.compiled[0].special[rank]]
     is_possible = np.zeros(tables.shape, np.bool_)
     _show_all(tables, tree.compiled, public, compared[0], compared[-1], is_possible)

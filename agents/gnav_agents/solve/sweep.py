@@ -651,6 +651,15 @@ def _if_answered(deck: Any, ends: Any, payoffs: Any, edge: Any, rank: int, seat:
 
 
 @kernel
+def _draws(ends: Any, edge: Any) -> int:
+    """The number of the end by drawing a card that is taken, -1 if there is none."""
+    for number in range(1, np.int64(edge.num_ends)):
+        if ends[edge.first_end + number].role == DRAWS:
+            return number
+    return -1
+
+
+@kernel
 def _look_at_choices(
     deck: Any,
     ends: Any,
@@ -669,19 +678,22 @@ def _look_at_choices(
 ) -> None:
     """What the last seat's choices are worth to it, with the ranks of a group, has been added to `worth`."""
     rank, _, _ = _new_card(edge, numbers, ranks, begin, work)
-    standing = _if_stood(ends, payoffs, edge, rank, actor, work)
-    answered = _if_answered(deck, ends, payoffs, edge, rank, actor, work) if edge.num_ends > 1 else 0.0
+    standing, exchanging, draws = _if_stood(ends, payoffs, edge, rank, actor, work), 0.0, _draws(ends, edge)
+    if draws >= 0:
+        end = ends[edge.first_end + draws]
+        _, mask = _joined(work.lows[draws], work.masks[draws], rank, np.int64(end.new_bit))
+        if_lower = payoffs[end.kind, end.drawn_bit, actor]
+        if_equal = payoffs[end.kind, mask | end.drawn_bit, actor]
+        if_higher = payoffs[end.kind, mask, actor]
+        answered = _if_answered(deck, ends, payoffs, edge, rank, actor, work)
+        varies = end.new_bit and rank < work.lows[draws]
+        lower, equal, higher = _drawn(deck, end, draws, rank, work, num_ranks)
+        exchanging = answered + lower * if_lower + equal * if_equal + higher * if_higher
     for k in range(begin, behind):
         rank, num, news = _new_card(edge, numbers, ranks, k, work)
-        exchanging = answered
-        for number in range(1, np.int64(edge.num_ends)):
-            end = ends[edge.first_end + number]
-            if end.role == DRAWS:
-                lower, equal, higher = _drawn(deck, end, number, rank, work, num_ranks)
-                _, mask = _joined(work.lows[number], work.masks[number], rank, np.int64(end.new_bit))
-                exchanging += lower * payoffs[end.kind, end.drawn_bit, actor]
-                exchanging += equal * payoffs[end.kind, mask | end.drawn_bit, actor]
-                exchanging += higher * payoffs[end.kind, mask, actor]
+        if draws >= 0 and varies:
+            lower, equal, higher = _drawn(deck, end, draws, rank, work, num_ranks)
+            exchanging = answered + lower * if_lower + equal * if_equal + higher * if_higher
         worth[target + news, STAND] += w * num * standing
         worth[target + news, EXCHANGE] += w * num * exchanging
 
@@ -708,33 +720,38 @@ def _come_back(
     num_ranks: int,
 ) -> None:
     """What follows from the last seat's choices, with the ranks of a group, has been added to `values`."""
-    standing, exchanging, lower, equal, higher = 0.0, 0.0, 0.0, 0.0, 0.0
-    draws = np.int64(-1)
-    for number in range(1, np.int64(edge.num_ends)):
-        if ends[edge.first_end + number].role == DRAWS:
-            draws = number
+    rank, _, _ = _new_card(edge, numbers, ranks, begin, work)
+    draws, standing, exchanging, lower, equal, higher = _draws(ends, edge), 0.0, 0.0, 0.0, 0.0, 0.0
+    varies = draws >= 0 and ends[edge.first_end + draws].new_bit and rank < work.lows[draws]
     for k in range(begin, behind):
         rank, num, news = _new_card(edge, numbers, ranks, k, work)
         stand = _trembling(stands[target + news], legal[target + news], tremble)
-        standing += w * num * stand
-        if stand < 1 and num > 0:
-            exchanging += w * num * (1 - stand)
-            if draws >= 0:
-                chances = _drawn(deck, ends[edge.first_end + draws], draws, rank, work, num_ranks)
-                lower += w * num * (1 - stand) * chances[0]
-                equal += w * num * (1 - stand) * chances[1]
-                higher += w * num * (1 - stand) * chances[2]
+        standing += num * stand
+        exchanging += num * (1 - stand)
+        if varies and stand < 1 and num > 0:
+            chances = _drawn(deck, ends[edge.first_end + draws], draws, rank, work, num_ranks)
+            lower += num * (1 - stand) * chances[0]
+            equal += num * (1 - stand) * chances[1]
+            higher += num * (1 - stand) * chances[2]
     rank, _, _ = _new_card(edge, numbers, ranks, begin, work)
-    if standing > 0:
-        for seat in range(values.shape[1]):
-            values[action, seat, i] += standing * _if_stood(ends, payoffs, edge, rank, seat, work)
-    if exchanging > 0 and draws >= 0:
-        end = ends[edge.first_end + draws]
-        _, mask = _joined(work.lows[draws], work.masks[draws], rank, np.int64(end.new_bit))
-        for seat in range(values.shape[1]):
-            values[action, seat, i] += (
-                exchanging * _if_answered(deck, ends, payoffs, edge, rank, seat, work)
-                + lower * payoffs[end.kind, end.drawn_bit, seat]
-                + equal * payoffs[end.kind, mask | end.drawn_bit, seat]
-                + higher * payoffs[end.kind, mask, seat]
-            )
+    per_card = work.per_card[0 if rank < 0 else deck.ends_challenge[rank]]
+    for number in range(np.int64(edge.num_ends)):
+        end = ends[edge.first_end + number]
+        _, mask = _joined(work.lows[number], work.masks[number], rank, np.int64(end.new_bit))
+        if number == draws and exchanging > 0:
+            if not varies:
+                chances = _drawn(deck, end, draws, rank, work, num_ranks)
+                lower, equal, higher = exchanging * chances[0], exchanging * chances[1], exchanging * chances[2]
+            for seat in range(values.shape[1]):
+                values[action, seat, i] += w * (
+                    lower * payoffs[end.kind, end.drawn_bit, seat]
+                    + equal * payoffs[end.kind, mask | end.drawn_bit, seat]
+                    + higher * payoffs[end.kind, mask, seat]
+                )
+        elif number != draws:
+            chance = standing
+            if number > 0:
+                chance = exchanging * per_card * (work.left[end.rank] - (end.rank == rank))
+            if chance > 0:
+                for seat in range(values.shape[1]):
+                    values[action, seat, i] += w * chance * payoffs[end.kind, mask, seat]
