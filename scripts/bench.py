@@ -7,6 +7,9 @@
 Machines differ and are noisy: two things are measured turn by turn, A B A B ..., and the ratio is the median of the
 turns' ratios. Time is CPU time of the process, so that a library that uses several threads is charged for all of them.
 Peers that are not installed are left out with a note (extras `bench` and `peers`).
+
+`solve` counts no decisions but information states x iterations: rounds of regret matching over the exact tree of a
+deal, against OpenSpiel's CFR on Leduc poker (left out where OpenSpiel, the extra `openspiel`, is not installed).
 """
 
 import argparse
@@ -32,7 +35,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 Chunk = Callable[[], int]
-"""Some work; it gives back the number of decisions that it made."""
+"""Some work; it gives back the number of decisions that it made, or of information states that it went through."""
 
 TURNS = 7
 
@@ -272,6 +275,57 @@ def bench_training(report: Report, seconds: float) -> None:
     )
 
 
+def sweeps_chunk(num_seats: int) -> Chunk:
+    """A round of regret matching over all information states of a deal of pagat, in one thread."""
+    from gnav_agents.solve.deal import deal_tree
+    from gnav_agents.solve.payoffs import lives_payoffs
+    from gnav_agents.solve.sweep import REGRET, Sweeper
+    from gnav_env import VARIANTS
+
+    tree = deal_tree(VARIANTS["pagat"], num_seats)
+    sweeper = Sweeper(tree, lives_payoffs(tree))
+
+    def chunk() -> int:
+        sweeper.sweep(REGRET)
+        return tree.num_states
+
+    return chunk
+
+
+def cfr_chunk(make_solver: Callable[[Any], Any]) -> Chunk:
+    """An iteration of an OpenSpiel solver over all information states of Leduc poker."""
+    game = peer("pyspiel").load_game("leduc_poker")
+    solver = make_solver(game)
+    num_states = len(peer("open_spiel.python.policy").TabularPolicy(game).state_lookup)
+
+    def chunk() -> int:
+        solver.evaluate_and_update_policy()
+        return num_states
+
+    return chunk
+
+
+def bench_solve(report: Report, seconds: float) -> None:
+    """Information states x iterations a second, against OpenSpiel's CFR in C++ and in Python."""
+    what = "solve, pagat {} seats: states x iterations"
+    three, four = sweeps_chunk(3), sweeps_chunk(4)
+    try:
+        compiled = cfr_chunk(peer("pyspiel").CFRSolver)
+        plain = cfr_chunk(peer("open_spiel.python.algorithms.cfr").CFRSolver)
+    except ImportError as error:
+        for num_seats, ours in ((3, three), (4, four)):
+            ours()
+            report.add(what.format(num_seats), rate(ours, seconds), f"OpenSpiel's CFR left out: {error}")
+        return
+    for num_seats, ours, other, name in (
+        (3, three, compiled, "C++"),
+        (4, four, compiled, "C++"),
+        (3, three, plain, "Python"),
+    ):
+        mine, theirs, ratio = compare(ours, other, seconds)
+        report.add(what.format(num_seats), mine, f"OpenSpiel's {name} CFR, leduc_poker: {theirs:,.0f}", ratio)
+
+
 _FIRST_STEP = """
 import time
 start = time.perf_counter()
@@ -354,6 +408,7 @@ PARTS: dict[str, Callable[[Report, float], None]] = {
     "batch": bench_batch,
     "matches": bench_matches,
     "arena": bench_arena,
+    "solve": bench_solve,
     "training": bench_training,
     "start": bench_start,
 }

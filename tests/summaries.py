@@ -10,6 +10,7 @@ from gnav_agents.arena.summary import (
     Curve,
     Estimate,
     FieldReport,
+    Gain,
     Matrix,
     Metagame,
     Row,
@@ -150,9 +151,21 @@ def _rows(
                 figures={name: _around(value, width) for name, value in values.items()},
                 losses={cause: _around(0.3 * rate * share, width) for cause, share in CAUSES.items()},
                 rating=_around(1500 * (1.2 - rate), 6) if is_rated else None,
+                gain=_gain(agent, place, num_seats, width),
             )
         )
     return tuple(rows)
+
+
+def _gain(agent: str, place: int, num_seats: int, width: float | None) -> Gain:
+    """The first agent's is exact, the second one's says nothing, the fourth has failed."""
+    if place == 3:
+        return Gain(agent=agent, num_seats=num_seats, how="none", reason=f"agent {agent} failed: it is <b>ill</b>")
+    value = -0.001 if place == 1 else 0.01 * (place + 1)
+    if place == 0 or width is None:
+        return Gain(agent=agent, num_seats=num_seats, how="exact", value=value)
+    low, high = round(value - width, 6), round(value + width, 6)
+    return Gain(agent=agent, num_seats=num_seats, how="bound", value=value, low=low, high=high, num_deals=10_000)
 
 
 def _curve(agent: str, place: int, num_seats: int) -> Curve:

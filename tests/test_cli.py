@@ -17,6 +17,7 @@ COMMANDS = (
     "compare",
     "merge",
     "leaderboard",
+    "exploit",
     "play",
     "replay",
     "agents",

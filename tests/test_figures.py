@@ -155,7 +155,7 @@ def summary_of(matches, names, num_seats, rules="pagat"):
     [field] = plan.fields
     found = FieldSums(field, len(loss_causes(rules)))
     found.add(entries)
-    return make_summary(plan, [found])
+    return make_summary(plan, [found], {})
 
 
 def figures_of(summary, name):

@@ -106,7 +106,7 @@ def test_the_summary_says_what_was_played(whole):
     summary = json.loads(whole["summary.json"])
     assert summary["command"] == (
         "gnav tournament --agents tips,threshold:IV,uniform --rules pagat --seats 3,4 "
-        "--fields mixed=20,invasion=3,self=4 --seed 5"
+        "--fields mixed=20,invasion=3,self=4 --seed 5 --gains none"
     )
     assert summary["plan"]["rules"] == {"name": "pagat", "hash": small_plan().rules.hash}
     assert summary["plan"]["fields"] == FIELDS

@@ -1,5 +1,6 @@
 """From names to agents: ours, other packages', trained ones and modules; what is said if there is none."""
 
+import re
 import sys
 import types
 from importlib.metadata import EntryPoint
@@ -10,8 +11,11 @@ import numpy as np
 import pytest
 
 from gnav_agents import learned, registry
+from gnav_agents.best_response import BestResponse
+from gnav_agents.compact import Compact
 from gnav_agents.counting import Counting
-from gnav_agents.registry import agent_names, describe_agents, make_agent
+from gnav_agents.registry import agent_file, agent_names, describe_agents, is_foreign, make_agent
+from gnav_agents.rollout import Rollout
 from gnav_agents.threshold import Threshold
 from gnav_agents.tips import Tips
 from gnav_agents.uniform import Uniform
@@ -86,6 +90,10 @@ def _offered(monkeypatch: pytest.MonkeyPatch) -> None:
         ("threshold:VII", Threshold),
         ("tips", Tips),
         ("counting", Counting),
+        ("compact", Compact),
+        ("rollout:10", Rollout),
+        ("best_response:threshold:VII", BestResponse),
+        ("best_response:best_response:tips", BestResponse),
     ],
 )
 def test_our_agents_are_made_by_name(name: str, kind: type) -> None:
@@ -112,6 +120,12 @@ def test_ranks_are_those_of_the_ruleset() -> None:
     [
         ("threshold", "agent threshold: it needs a rank, for example threshold:IV"),
         ("threshold:", "agent threshold: it needs a rank"),
+        ("rollout", "agent rollout: it needs a number of deals, for example rollout:100"),
+        ("rollout:many", "rollout: the number of deals must be 1 to 100000, not 'many'"),
+        ("best_response", "agent best_response: it needs an agent, for example best_response:tips"),
+        ("best_response:tipz", r"unknown agent 'tipz' \(did you mean 'tips'\?\)"),
+        ("best_response:threshold", "agent threshold: it needs a rank"),
+        ("equilibrium:nowhere.npz", "nowhere.npz: there is no such file"),
         ("uniform:3", "agent uniform: it takes no argument, so write uniform and not uniform:3"),
         ("tips:", "agent tips: it takes no argument"),
         ("tipz", r"unknown agent 'tipz' \(did you mean 'tips'\?\); the agents are uniform, stand, exchange"),
@@ -195,6 +209,17 @@ def test_a_name_of_ours_wins_over_that_of_another_package() -> None:
     assert describe_agents()["tips"] == "the advice that texts of the rules give"
 
 
+@pytest.mark.usefixtures("_foxes")
+def test_a_best_response_is_as_foreign_as_the_agent_that_it_answers() -> None:
+    assert is_foreign("best_response:foxes:Plain")
+    assert not is_foreign("best_response:threshold:VII")
+    assert agent_file("foxes:Plain") is not None
+    assert agent_file("best_response:foxes:Plain") == agent_file("foxes:Plain")
+    assert agent_file("best_response:tips") is None
+    with pytest.raises(GnavError, match="foxes:Plain does not say its probabilities, and its best response is made"):
+        make_agent("best_response:foxes:Plain")
+
+
 @pytest.mark.parametrize(("name", "folder"), [("runs/x", "runs/x/best"), ("runs/x/best", "runs/x/best")])
 def test_the_folder_of_a_run_or_of_a_trained_agent_is_a_name(
     name: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -221,5 +246,5 @@ def test_a_folder_without_an_agent_is_no_name(tmp_path: Path) -> None:
 
 def test_every_agent_is_described() -> None:
     described = describe_agents()
-    assert [name.partition(":")[0] for name in described][: len(agent_names())] == agent_names()
+    assert [re.split(r"[:\[]", name)[0] for name in described][: len(agent_names())] == agent_names()
     assert all(described.values())

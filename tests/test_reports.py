@@ -170,6 +170,7 @@ def test_a_markdown_table_has_a_line_for_each_agent_best_first(summary: Summary)
         "eliminated",
         "placement",
         "lives lost a deal",
+        "best-response gain",
         "rating",
         "ranks",
     ]
@@ -177,7 +178,7 @@ def test_a_markdown_table_has_a_line_for_each_agent_best_first(summary: Summary)
     assert len(lines) == len(summary.leaderboard)
     for line, row in zip(lines, summary.leaderboard, strict=True):
         found = cells(line)
-        assert len(found) == 8
+        assert len(found) == 9
         assert found[0] == str(row.rank)
         assert found[1].strip("` ").replace("\\|", "|") == row.agent
         assert found[2] == interval(row.figures["relative_elimination_rate"])
@@ -189,6 +190,25 @@ def test_a_table_without_ratings_has_no_column_for_them() -> None:
     unrated = made.model_copy(update={"leaderboard": rows})
     assert "rating" not in markdown_table(unrated)
     assert "rating" not in on_screen(unrated, 80)
+
+
+def test_a_gain_is_shown_with_its_interval_if_it_has_one_and_never_below_0() -> None:
+    made = make_summary(ZOO[:5])
+    shown = [cells(line)[6] for line in markdown_table(made).splitlines()[2:]]
+    assert shown == ["0.0100", "0.0000 [0.0000, 0.0030]", "0.0300 [0.0260, 0.0340]", "–", "0.0500 [0.0460, 0.0540]"]
+    rows = leaderboard_rows(made)
+    assert [row["gain_how"] for row in rows] == ["exact", "bound", "bound", "none", "bound"]
+    assert [row["gain"] for row in rows] == [0.01, -0.001, 0.03, None, 0.05]
+    assert "agent threshold:III failed: it is &lt;b&gt;ill&lt;/b&gt;" in report_html(made)
+
+
+def test_a_tournament_without_gains_has_no_column_for_them() -> None:
+    made = make_summary(ZOO[:3])
+    rows = tuple(row.model_copy(update={"gain": None}) for row in made.leaderboard)
+    without = made.model_copy(update={"leaderboard": rows})
+    assert "gain" not in markdown_table(without)
+    assert "gain" not in on_screen(without, 80)
+    assert not any(name.startswith("gain") for name in leaderboard_rows(without)[0])
 
 
 def test_leaderboard_md_says_what_was_played_and_with_which_command(summary: Summary) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gnav_agents.arena import read_summary
+from gnav_agents.arena import gains, read_summary
 from gnav_agents.arena.config import read_config
-from gnav_agents.arena.plan import DEFAULT_BLOCKS, DEFAULT_TIME_LIMIT, plan_of
+from gnav_agents.arena.plan import DEFAULT_BLOCKS, DEFAULT_GAINS, DEFAULT_TIME_LIMIT, plan_of
 from gnav_agents.arena.store import ERRORS, RESULTS, Store
 from gnav_agents.arena.tournament import REPORTS
 from gnav_env.errors import GnavError
@@ -34,6 +34,7 @@ time_limit: 2.5
 @pytest.fixture
 def gnav(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(gains, "_NUM_DEALS", 600)  # quick, if not worth much
     return Shell(monkeypatch, capsys)
 
 
@@ -167,6 +168,7 @@ def test_what_is_left_out_is_as_usual(tmp_path):
         "blocks": DEFAULT_BLOCKS,
         "seed": 0,
         "time_limit": DEFAULT_TIME_LIMIT,
+        "gains": DEFAULT_GAINS,
     }
 
 

@@ -483,7 +483,7 @@ def test_a_config_comes_back_from_yaml_as_it_was(tmp_path: Path) -> None:
         ("name: a\ntotal_decisions: 0\n", r"a\.yaml:2: total_decisions is 0: .*greater than or equal to 1"),
         ("name: a\ntotal_decisions: many\n", r"a\.yaml:2: total_decisions is 'many': .*integer"),
         ("name: a/b\ntotal_decisions: 9\n", r"a\.yaml:1: name is 'a/b'"),
-        ("name: a\ntotal_decisions: 9\nobjective: match\n", r"a\.yaml:3: objective is 'match': .*'deal'"),
+        ("name: a\ntotal_decisions: 9\nobjective: lives\n", r"a\.yaml:3: objective is 'lives': .*'deal' or 'match'"),
         (
             "name: a\ntotal_decisions: 9\nppo:\n  batch_size: 1e6\n",
             r"a\.yaml:3: ppo: batch_size must be at most",

@@ -11,12 +11,14 @@ import typer
 
 from gnav_agents.commands.agents import agents
 from gnav_agents.commands.compare import compare
+from gnav_agents.commands.exploit import exploit
 from gnav_agents.commands.leaderboard import leaderboard
 from gnav_agents.commands.merge import merge
 from gnav_agents.commands.observation import observation
 from gnav_agents.commands.play import play
 from gnav_agents.commands.replay import replay
 from gnav_agents.commands.rules import rules
+from gnav_agents.commands.solve import solve
 from gnav_agents.commands.study import study
 from gnav_agents.commands.tournament import tournament
 from gnav_agents.commands.train import train
@@ -31,9 +33,10 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (train, tournament, compare, merge, leaderboard, play, replay, agents, observation):
+for command in (train, tournament, compare, merge, leaderboard, exploit, play, replay, agents, observation):
     app.command()(command)
 app.add_typer(rules, name="rules")
+app.add_typer(solve, name="solve")
 app.add_typer(study, name="study")
 
 

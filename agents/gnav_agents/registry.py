@@ -1,8 +1,8 @@
 """From a name to an agent: `make_agent` takes what every command, league and tournament takes.
 
-A name is, in this order: one of ours (``tips``, ``threshold:VII``), one that an installed package offers in
-the entry point group ``gnav.agents``, the folder of a trained agent (or of a run with a `best/`), a file with
-a network (``fox.zip``, ``fox.onnx``, see foreign.py), ``pettingzoo:module:attribute`` for a player of
+A name is, in this order: one of ours (``tips``, ``threshold:VII``, ``best_response:tips``), one that an installed
+package offers in the entry point group ``gnav.agents``, the folder of a trained agent (or of a run with a `best/`), a
+file with a network (``fox.zip``, ``fox.onnx``, see foreign.py), ``pettingzoo:module:attribute`` for a player of
 PettingZoo's observations, or ``module:attribute``. What an agent is stands in agent.py.
 """
 
@@ -19,8 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from gnav_agents.agent import Agent
+from gnav_agents.best_response import BestResponse
+from gnav_agents.compact import Compact
 from gnav_agents.counting import Counting
+from gnav_agents.equilibrium import Equilibrium
 from gnav_agents.foreign import FILE_KINDS, PettingZooPlayer, is_file_name, make_from_file
+from gnav_agents.match_equilibrium import match_equilibrium
+from gnav_agents.rollout import rollout
+from gnav_agents.solve.situation_policy import SampledSolution, SituationPolicy, is_sampled
 from gnav_agents.threshold import exchange, stand, threshold
 from gnav_agents.tips import Tips
 from gnav_agents.uniform import Uniform
@@ -39,21 +45,82 @@ _ATTRIBUTE = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Argument:
+    """What stands behind the colon."""
+
+    name: str
+    """In capitals, as in `threshold:RANK`."""
+    kind: str
+    """With its article: what is missing if it is not there."""
+    example: Callable[[Rules], str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class _BuiltIn:
+    """An agent of ours: made without an argument, with one, or as you like."""
+
     description: str
-    make: Callable[[Rules], Agent] | None = None
-    make_with: Callable[[str, Rules], Agent] | None = None
-    """Instead of `make`, for an agent that takes an argument behind a colon: a rank."""
+    make: Callable[[Rules, int], Agent] | None = None
+    """From the ruleset and the number of seats."""
+    argument: _Argument | None = None
+    make_with: Callable[[str, Rules, int], Agent] | None = None
+    """The same with the argument before them."""
+    make_of: Callable[[str, Agent, Rules], Agent] | None = None
+    """From an agent's name, that agent, and the ruleset."""
+
+
+_RANK = _Argument(name="RANK", kind="a rank", example=lambda rules: rules.card_name(rules.ranks[len(rules.ranks) // 3]))
+_NUMBER = _Argument(name="N", kind="a number of deals", example=lambda rules: "100")
+_AGENT = _Argument(name="AGENT", kind="an agent", example=lambda rules: "tips")
+_FILE = _Argument(name="FILE", kind="a file or folder of solved deals", example=lambda rules: "solved.npz")
+
+_FOLDER = _Argument(name="FOLDER", kind="the folder of a solved match", example=lambda rules: "results/match")
+
+
+def _equilibrium_of(path: str, rules: Rules, num_seats: int) -> Agent:
+    """What plays the solved deals in the file or folder `path`."""
+    if is_sampled(path):
+        return SituationPolicy(SampledSolution.load(path, rules=rules))
+    return Equilibrium(rules, num_seats, path)
 
 
 _BUILT_IN = {
-    "uniform": _BuiltIn(description="any legal action, each as likely", make=lambda rules: Uniform()),
-    "stand": _BuiltIn(description="STAND wherever it is legal", make=lambda rules: stand()),
-    "exchange": _BuiltIn(description="EXCHANGE wherever it is legal", make=lambda rules: exchange()),
-    "threshold": _BuiltIn(description="EXCHANGE a card ranked below RANK, keep the rest", make_with=threshold),
-    "tips": _BuiltIn(description="the advice that texts of the rules give", make=Tips),
+    "uniform": _BuiltIn(description="any legal action, each as likely", make=lambda rules, _: Uniform()),
+    "stand": _BuiltIn(description="STAND wherever it is legal", make=lambda rules, _: stand()),
+    "exchange": _BuiltIn(description="EXCHANGE wherever it is legal", make=lambda rules, _: exchange()),
+    "threshold": _BuiltIn(
+        description="EXCHANGE a card ranked below RANK, keep the rest",
+        argument=_RANK,
+        make_with=lambda rank, rules, _: threshold(rank, rules),
+    ),
+    "compact": _BuiltIn(
+        description="a rule of ten lines, read off the equilibria", make=lambda rules, _: Compact(rules)
+    ),
+    "tips": _BuiltIn(description="the advice that texts of the rules give", make=lambda rules, _: Tips(rules)),
     "counting": _BuiltIn(
-        description="the best reply to threshold players, given all that its seat has seen", make=Counting
+        description="the best reply to threshold players, given all that its seat has seen",
+        make=lambda rules, _: Counting(rules),
+    ),
+    "rollout": _BuiltIn(
+        description="both actions played out on N deals that agree with what its seat knows",
+        argument=_NUMBER,
+        make_with=lambda number, rules, _: rollout(number, rules),
+    ),
+    "equilibrium": _BuiltIn(
+        description="an equilibrium of the deal, solved before: that of the package, or of FILE, which may be a folder",
+        make=Equilibrium,
+        argument=_FILE,
+        make_with=_equilibrium_of,
+    ),
+    "match_equilibrium": _BuiltIn(
+        description="an equilibrium of the whole match, which knows the score: that of the package (2 to 4 seats of "
+        "pagat), or of FOLDER",
+        make=match_equilibrium,
+        argument=_FOLDER,
+        make_with=lambda folder, rules, num_seats: match_equilibrium(rules, num_seats, folder),
+    ),
+    "best_response": _BuiltIn(
+        description="what does best against copies of AGENT", argument=_AGENT, make_of=BestResponse
     ),
 }
 
@@ -71,7 +138,7 @@ def make_agent(name: str, rules: str | Rules = "pagat", num_seats: int = 6, *, t
     rules.check_seats(num_seats)
     word, colon, argument = name.partition(":")
     if word in _BUILT_IN:
-        return _make_built_in(word, argument if colon else None, rules)
+        return _make_built_in(word, argument if colon else None, rules, num_seats, trust=trust)
     offered = _offered().get(name)
     if offered is not None:
         return _build(name, offered.load(), rules, num_seats)
@@ -99,15 +166,21 @@ def make_agent(name: str, rules: str | Rules = "pagat", num_seats: int = 6, *, t
 def is_foreign(name: str) -> bool:
     """Whether the agent called `name` may be other people's code: it is none of ours and no trained agent's folder.
 
-    A trained agent is data, whoever trained it.
+    A trained agent is data, whoever trained it. An agent of ours that is made of another one is what that one is.
     """
-    return name.partition(":")[0] not in _BUILT_IN and (name in _offered() or _trained_folder(Path(name)) is None)
+    word, _, argument = name.partition(":")
+    if word in _BUILT_IN:
+        return bool(argument) and _is_made_of_agent(word) and is_foreign(argument)
+    return name in _offered() or _trained_folder(Path(name)) is None
 
 
 def agent_file(name: str) -> Path | None:
     """The file that makes the agent called `name` what it is, so that a change can be seen; None if there is none."""
-    if name.partition(":")[0] in _BUILT_IN:
-        return None
+    word, _, argument = name.partition(":")
+    if word in _BUILT_IN:
+        if argument and _is_made_of_agent(word):
+            return agent_file(argument)
+        return Path(argument) if argument and Path(argument).is_file() else None
     if name in _offered():
         return _module_file(_offered()[name].module)
     folder = _trained_folder(Path(name))
@@ -119,13 +192,13 @@ def agent_file(name: str) -> Path | None:
 
 
 def agent_names() -> list[str]:
-    """The names of our agents, `threshold` without its rank, and of those that other packages offer."""
+    """The names of our agents, without what may stand behind a colon, and of those that other packages offer."""
     return [*_BUILT_IN, *(name for name in _offered() if name not in _BUILT_IN)]
 
 
 def describe_agents() -> dict[str, str]:
     """What may be written for an agent, and what it is: ours, those of other packages, then the forms."""
-    described = {name + (":RANK" if agent.make_with else ""): agent.description for name, agent in _BUILT_IN.items()}
+    described = {_form(name, agent): agent.description for name, agent in _BUILT_IN.items()}
     for name, point in _offered().items():
         if name not in _BUILT_IN:
             described[name] = f"{point.value}, from {point.dist.name if point.dist else 'an installed package'}"
@@ -139,17 +212,30 @@ def describe_agents() -> dict[str, str]:
     return described
 
 
-def _make_built_in(word: str, argument: str | None, rules: Rules) -> Agent:
+def _form(name: str, agent: _BuiltIn) -> str:
+    """How the agent is written: `tips`, `threshold:RANK`, `equilibrium[:FILE]`."""
+    if agent.argument is None:
+        return name
+    return f"{name}[:{agent.argument.name}]" if agent.make is not None else f"{name}:{agent.argument.name}"
+
+
+def _is_made_of_agent(word: str) -> bool:
+    return _BUILT_IN[word].make_of is not None
+
+
+def _make_built_in(word: str, argument: str | None, rules: Rules, num_seats: int, *, trust: bool) -> Agent:
     agent = _BUILT_IN[word]
-    if agent.make_with is not None:
-        if not argument:
-            example = rules.card_name(rules.ranks[len(rules.ranks) // 3])
-            raise GnavError(f"agent {word}: it needs a rank, for example {word}:{example}")
-        return agent.make_with(argument, rules)
-    if argument is not None:
+    if argument is None and agent.make is not None:
+        return agent.make(rules, num_seats)
+    if agent.argument is None:
         raise GnavError(f"agent {word}: it takes no argument, so write {word} and not {word}:{argument}")
-    assert agent.make is not None
-    return agent.make(rules)
+    if not argument:
+        example = agent.argument.example(rules)
+        raise GnavError(f"agent {word}: it needs {agent.argument.kind}, for example {word}:{example}")
+    if agent.make_of is not None:
+        return agent.make_of(argument, make_agent(argument, rules, num_seats, trust=trust), rules)
+    assert agent.make_with is not None
+    return agent.make_with(argument, rules, num_seats)
 
 
 def _offered() -> dict[str, EntryPoint]:
@@ -253,7 +339,7 @@ def _unknown(name: str, reason: str = "") -> GnavError:
     names = agent_names()
     close = nearest(name, names) or nearest(name.partition(":")[0], names)
     return GnavError(
-        f"unknown agent {name!r}{close}; the agents are {', '.join(names)} (threshold with a rank, as in "
-        f"threshold:VII), the folder of a trained one, a file of {', '.join(FILE_KINDS)}, and module:attribute or "
-        f"{_PETTINGZOO}:module:attribute for one of your own{reason}"
+        f"unknown agent {name!r}{close}; the agents are {', '.join(names)} (some with more behind a colon, as in "
+        f"threshold:VII; `gnav agents` has them), the folder of a trained one, a file of {', '.join(FILE_KINDS)}, and "
+        f"module:attribute or {_PETTINGZOO}:module:attribute for one of your own{reason}"
     )

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from gnav_agents.arena.fields import MIXED
-from gnav_agents.arena.plan import DEFAULT_BLOCKS, DEFAULT_TIME_LIMIT
+from gnav_agents.arena.plan import DEFAULT_BLOCKS, DEFAULT_GAINS, DEFAULT_TIME_LIMIT
 from gnav_agents.sections import Section, validated
 from gnav_env._yaml import read_yaml
 
@@ -56,6 +56,7 @@ class ArenaConfig(Section):
     blocks: int = Field(default=DEFAULT_BLOCKS, ge=1)
     seed: int = Field(default=0, ge=0, lt=2**63)
     time_limit: float = Field(default=DEFAULT_TIME_LIMIT, gt=0)
+    gains: Literal["bound", "exact", "none"] = DEFAULT_GAINS
 
 
 def read_config(path: Path | None, options: Mapping[str, tuple[str, Any]]) -> ArenaConfig:

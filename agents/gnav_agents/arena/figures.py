@@ -4,7 +4,7 @@ sums.py has added the entries up, bootstrap.py resamples the sums, ratings.py an
 who was placed before whom; reports are made of the summary.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from gnav_agents.arena.metagame import alpha_rank, find_cycle, nash_average
 from gnav_agents.arena.plan import Plan
 from gnav_agents.arena.ratings import elo, fit_strengths, resampled_strengths
 from gnav_agents.arena.schedule import pair_spread
-from gnav_agents.arena.summary import STATISTICS, Counts, Curve, FieldReport, Matrix, Metagame, Row, Summary
+from gnav_agents.arena.summary import STATISTICS, Counts, Curve, FieldReport, Gain, Matrix, Metagame, Row, Summary
 from gnav_agents.arena.sums import SHARES, SUMS, FieldSums
 from gnav_agents.files import versions
 from gnav_env.losses import loss_causes
@@ -44,8 +44,8 @@ class _Figures:
     forfeits: NDArray[np.int64]
 
 
-def make_summary(plan: Plan, sums: Sequence[FieldSums]) -> Summary:
-    """What a tournament has found; `sums` are those of the plan's fields, in their order."""
+def make_summary(plan: Plan, sums: Sequence[FieldSums], gains: Mapping[int, Gain]) -> Summary:
+    """What a tournament has found; `sums` are those of the plan's fields, in their order, `gains` by cell."""
     figures: list[_Figures] = []
     curves: list[Curve] = []
     outlived: list[Resampled] = []
@@ -62,7 +62,9 @@ def make_summary(plan: Plan, sums: Sequence[FieldSums]) -> Summary:
         if added.field.kind == INVASION:
             invaded.append(_invaded(plan, added, weights))
     num_first = len(plan.seats)
-    leaderboard = _rows(plan, _mean_figures(figures[:num_first]), is_ranked=first_kind != SELF)
+    leaderboard = _rows(
+        plan, _mean_figures(figures[:num_first]), _gains(plan, gains, plan.seats), is_ranked=first_kind != SELF
+    )
     order = [plan.names.index(row.agent) for row in leaderboard]
     invasion = Resampled.mean(invaded) if invaded else None
     return Summary(
@@ -77,7 +79,7 @@ def make_summary(plan: Plan, sums: Sequence[FieldSums]) -> Summary:
         ),
         rating_zero=_RATING_ZERO if _RATING_ZERO in plan.names else "mean",
         leaderboard=leaderboard,
-        fields=tuple(_field_report(plan, added, one) for added, one in zip(sums, figures, strict=True)),
+        fields=tuple(_field_report(plan, added, one, gains) for added, one in zip(sums, figures, strict=True)),
         survival=tuple(sorted(curves, key=lambda curve: (curve.num_seats, order.index(plan.names.index(curve.agent))))),
         outlive=_matrix(plan, order, Resampled.mean(outlived)) if outlived else None,
         invasion=_matrix(plan, order, invasion) if invasion is not None else None,
@@ -153,7 +155,32 @@ def _mean_figures(parts: Sequence[_Figures]) -> _Figures:
     )
 
 
-def _rows(plan: Plan, figures: _Figures, *, is_ranked: bool = True) -> tuple[Row, ...]:
+def _gains(plan: Plan, gains: Mapping[int, Gain], seats: Sequence[int]) -> list[Gain | None]:
+    """The gain of each agent, mean over numbers of seats; None if gains were not wanted."""
+    num_agents = len(plan.names)
+    if not gains:
+        return [None] * num_agents
+    first_cells = [plan.seats.index(num_seats) * num_agents for num_seats in seats]
+    return [_mean_gain([gains[first + a] for first in first_cells]) for a in range(num_agents)]
+
+
+def _mean_gain(gains: Sequence[Gain]) -> Gain:
+    """The mean of an agent's gains over the numbers of seats; none if one of them is missing."""
+    if len(gains) == 1:
+        return gains[0]
+    missing = next((gain for gain in gains if gain.value is None), None)
+    if missing is not None:
+        return Gain(agent=missing.agent, num_seats=0, how="none", reason=missing.reason)
+    value = float(np.mean([gain.value for gain in gains if gain.value is not None]))
+    if all(gain.how == "exact" for gain in gains):
+        return Gain(agent=gains[0].agent, num_seats=0, how="exact", value=round(value, 6))
+    halves = [(gain.high - gain.low) / 2 for gain in gains if gain.low is not None and gain.high is not None]
+    half = float(np.sqrt(np.sum(np.square(halves)))) / len(gains)
+    low, high = round(value - half, 6), round(value + half, 6)
+    return Gain(agent=gains[0].agent, num_seats=0, how="bound", value=round(value, 6), low=low, high=high)
+
+
+def _rows(plan: Plan, figures: _Figures, gains: Sequence[Gain | None], *, is_ranked: bool = True) -> tuple[Row, ...]:
     """The agents, best first; in the plan's order and all level if the field cannot rank them."""
     statistics, names = figures.statistics, plan.names
     num_agents = len(names)
@@ -181,6 +208,7 @@ def _rows(plan: Plan, figures: _Figures, *, is_ranked: bool = True) -> tuple[Row
             figures={name: statistics.estimate(a, k) for k, name in enumerate(STATISTICS)},
             losses={cause: figures.losses.estimate(a, k) for k, cause in enumerate(causes)},
             rating=figures.rating.estimate(a) if figures.rating is not None else None,
+            gain=gains[a],
         )
         for rank, a in enumerate(order, start=1)
     )
@@ -197,7 +225,7 @@ def _behind(ranking: Resampled, best: int) -> list[bool]:
     return np.isin(np.arange(len(ranking.values)), others).tolist()
 
 
-def _field_report(plan: Plan, added: FieldSums, figures: _Figures) -> FieldReport:
+def _field_report(plan: Plan, added: FieldSums, figures: _Figures, gains: Mapping[int, Gain]) -> FieldReport:
     field = added.field
     return FieldReport(
         field=field.kind,
@@ -205,7 +233,7 @@ def _field_report(plan: Plan, added: FieldSums, figures: _Figures) -> FieldRepor
         num_blocks=field.num_blocks,
         num_matches=added.num_matches,
         pair_spread=pair_spread(field.line_ups, len(plan.names)) if field.kind == MIXED else None,
-        rows=_rows(plan, figures, is_ranked=field.kind != SELF),
+        rows=_rows(plan, figures, _gains(plan, gains, [field.num_seats]), is_ranked=field.kind != SELF),
     )
 
 

@@ -131,6 +131,9 @@ def _sections(summary: Summary) -> list[tuple[str, str, list[Part]]]:
 def _leaderboard(summary: Summary) -> list[Part]:
     rows = summary.leaderboard
     text = "The mean over the numbers of seats, each with the same weight." if len(summary.plan.seats) > 1 else ""
+    reasons = [f"{row.agent}: {row.gain.reason}" for row in rows if row.gain is not None and row.gain.reason]
+    if reasons:
+        text = f"{text} Without a best-response gain: {'; '.join(reasons)}.".lstrip()
     forest = _picture(
         forest_plot(rows),
         "Relative elimination rate with its 95 % interval. Left is better; the dashed line is par. Full dot: the "

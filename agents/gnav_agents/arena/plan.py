@@ -22,12 +22,16 @@ from gnav_env.reading import rules_from_dict, rules_to_yaml
 from gnav_env.rules import Rules
 from gnav_env.variants import VARIANTS, get_rules
 
-__all__ = ["DEFAULT_BLOCKS", "DEFAULT_TIME_LIMIT", "Plan", "Unit", "make_plan", "plan_of"]
+__all__ = ["DEFAULT_BLOCKS", "DEFAULT_GAINS", "DEFAULT_TIME_LIMIT", "GAINS", "Plan", "Unit", "make_plan", "plan_of"]
 
 DEFAULT_BLOCKS = 200
 DEFAULT_TIME_LIMIT = 10.0
 """Seconds that a foreign agent has for a decision."""
 LONGEST_TIME_LIMIT = 3600.0
+GAINS = ("bound", "exact", "none")
+"""How best-response gains are measured: a lower bound; exactly where that can be, otherwise so; not at all."""
+DEFAULT_GAINS = "bound"
+"""Of the command."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,8 @@ class Plan:
     """A failure of an agent ends the tournament, instead of its match."""
     trust: bool = False
     """Agents may be read from files that run code."""
+    gains: str = "none"
+    """One of `GAINS`. What is played does not depend on it."""
     among: tuple[str, ...] = ()
     """Of a comparison: the agents in the other seats."""
     agents: Mapping[str, Agent] | None = field(default=None, compare=False, repr=False)
@@ -91,6 +97,8 @@ class Plan:
                 f"the time limit must be more than 0 and at most {LONGEST_TIME_LIMIT:.0f} seconds, "
                 f"not {self.time_limit}"
             )
+        if self.gains not in GAINS:
+            raise GnavError(f"gains must be {', '.join(GAINS[:-1])} or {GAINS[-1]}, not {self.gains!r}")
 
         for name, agent in (self.agents or {}).items():
             if isinstance(agent, type) or not callable(getattr(agent, "act", None)):
@@ -152,10 +160,12 @@ class Plan:
         words = [word for option in options.items() for word in option]
         if self.time_limit != DEFAULT_TIME_LIMIT:
             words += ["--time-limit", f"{self.time_limit:g}"]
+        if self.gains != DEFAULT_GAINS:
+            words += ["--gains", self.gains]
         return shlex.join(["gnav", "tournament", *words, *(["--trust"] if self.trust else [])])
 
     def identity(self) -> dict[str, Any]:
-        """All that the results depend on, as JSON has it, and under `as_named` what they do not; see `plan_of`."""
+        """All that the matches depend on, as JSON has it, and under `as_named` what they do not; see `plan_of`."""
         return {
             "gnav": importlib.metadata.version("gnav"),
             "plan": self.describe().model_dump(mode="json"),
@@ -163,7 +173,7 @@ class Plan:
             "rules": rules_to_yaml(self.rules),
             "among": list(self.among),
             "trust": self.trust,
-            "as_named": {"rules": self.rules_name},
+            "as_named": {"rules": self.rules_name, "gains": self.gains},
         }
 
     def describe(self) -> TournamentPlan:
@@ -188,6 +198,7 @@ def make_plan(
     seed: int = 0,
     *,
     time_limit: float = DEFAULT_TIME_LIMIT,
+    gains: str = "none",
     strict: bool = False,
     trust: bool = False,
 ) -> Plan:
@@ -202,6 +213,7 @@ def make_plan(
         blocks: shoes played at mixed tables.
         seed: 0 to 2**63 - 1. The same seed, arguments and agents give the same results to the last bit.
         time_limit: seconds that a foreign agent has for a decision.
+        gains: how best-response gains are measured: `bound`, `exact` where that can be, or `none`.
         strict: a failure of an agent raises `GnavError`, instead of forfeiting its seat.
         trust: agents may be read from files that run code.
     """
@@ -226,6 +238,7 @@ def make_plan(
         ),
         seed=seed,
         time_limit=time_limit,
+        gains=gains,
         strict=strict,
         trust=trust,
         agents=agents if isinstance(agents, Mapping) else None,
@@ -250,6 +263,7 @@ def plan_of(identity: Mapping[str, Any]) -> Plan:
             blocks=tuple((kind, num_blocks) for kind, num_blocks in identity["blocks"]),
             seed=described.seed,
             time_limit=described.time_limit,
+            gains=identity["as_named"]["gains"],
             trust=identity["trust"],
             among=tuple(identity["among"]),
         )

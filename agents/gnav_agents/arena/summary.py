@@ -6,7 +6,7 @@ docs/summary.schema.json, made from these classes.
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -22,6 +22,7 @@ __all__ = [
     "Curve",
     "Estimate",
     "FieldReport",
+    "Gain",
     "Matrix",
     "Metagame",
     "Row",
@@ -31,7 +32,7 @@ __all__ = [
     "read_summary",
 ]
 
-SCHEMA = 2
+SCHEMA = 3
 """Rises when the meaning or the names of what stands in the files change."""
 
 SUMMARY = "summary.json"
@@ -87,6 +88,11 @@ DEFINITIONS = {
     "rating is 0; an agent that nothing ties to the others has none",
     "forfeits": "entries in which the agent failed, ran out of time or acted illegally: placed last, eliminated in "
     "that deal; a player who stands keeps the seat going for the others",
+    "gain": "best-response gain: lives a deal that a seat would save by the best response to a table of copies of the "
+    "agent, mean over the seats in the order of action, everybody with full lives. bound: measured in held-out deals "
+    "for a reply that was learned from others, so a lower bound, with a 95 % interval of its own (normal, over deals); "
+    "0 is shown where it is less, since nobody has to depart. exact: the best response itself, and the gain is the "
+    "agent's exploitability",
     "interval": "95 % bootstrap percentile interval over blocks, 2000 resamples, the percentiles widened for few "
     "blocks (Hesterberg, The American Statistician 69, 2015); above 512 blocks they are pooled in 512 groups of "
     "neighbours, equal in size give or take one",
@@ -116,6 +122,19 @@ class Estimate(_Part):
     high: float | None
 
 
+class Gain(_Part):
+    """What a best response gains over an agent among its like, in lives a deal; see `DEFINITIONS`."""
+
+    agent: str
+    num_seats: int = Field(description="0: the mean over the numbers of seats")
+    how: Literal["exact", "bound", "none"]
+    value: float | None = Field(default=None, description="of a bound: may be below 0, which says nothing")
+    low: float | None = Field(default=None, description="of a bound: its 95 % interval")
+    high: float | None = None
+    num_deals: int | None = Field(default=None, description="held-out deals of a bound, and those learned from")
+    reason: str = Field(default="", description="why there is none")
+
+
 class Row(_Part):
     """One agent; `DEFINITIONS` says what the figures mean."""
 
@@ -129,6 +148,7 @@ class Row(_Part):
     figures: dict[str, Estimate] = Field(description="by the names of STATISTICS")
     losses: dict[str, Estimate] = Field(description="lives paid a deal by cause")
     rating: Estimate | None = Field(description="Elo points; null where the field says nothing of it")
+    gain: Gain | None = Field(default=None, description="null if gains were not wanted")
 
 
 class FieldReport(_Part):

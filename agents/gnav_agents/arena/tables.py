@@ -67,10 +67,23 @@ class Column:
     text: Callable[[Row], str]
     is_word: bool = False
     """Words stand left, numbers right."""
+    brief: Callable[[Row], str] | None = None
+    """Instead of `text` on a screen, where room is scarce."""
 
 
 def _ranks(row: Row) -> str:
     return f"{row.rank_low}" if row.rank_low == row.rank_high else f"{row.rank_low}–{row.rank_high}"
+
+
+def _gain(row: Row, *, is_brief: bool = False) -> str:
+    """Nobody has to depart from the agent, so a best response gains 0 or more."""
+    gain = row.gain
+    if gain is None or gain.value is None:
+        return NOTHING
+    ends = [None if end is None else max(0.0, end) for end in (gain.value, gain.low, gain.high)]
+    if is_brief:
+        return number(ends[0], 3)
+    return interval(Estimate(value=ends[0], low=ends[1], high=ends[2]), 4)
 
 
 _AGENT = Column(heading="agent", short="agent", meaning=(), text=lambda row: row.agent, is_word=True)
@@ -79,6 +92,13 @@ _RATING = Column(
     short="rating",
     meaning=("rating",),
     text=lambda row: NOTHING if row.rating is None else number(row.rating.value, 0),
+)
+_GAIN = Column(
+    heading="best-response gain",
+    short="gain",
+    meaning=("gain",),
+    text=_gain,
+    brief=lambda row: _gain(row, is_brief=True),
 )
 _STANDING = Column(heading="standing", short="is", meaning=("standing",), text=lambda row: row.standing, is_word=True)
 
@@ -109,6 +129,7 @@ COLUMNS = (
         meaning=("loss_rate",),
         text=lambda row: number(row.figures["loss_rate"].value, 3),
     ),
+    _GAIN,
     _RATING,
     Column(heading="ranks", short="ranks", meaning=("rank",), text=_ranks),
     _STANDING,
@@ -117,9 +138,11 @@ COLUMNS = (
 
 
 def columns_for(rows: Sequence[Row]) -> tuple[Column, ...]:
-    """The columns that have something to say of `rows`: the rating only where there is one."""
+    """The columns that have something to say of `rows`: rating and gain only where there is one."""
     is_rated = any(row.rating is not None for row in rows)
-    return tuple(column for column in COLUMNS if is_rated or column is not _RATING)
+    has_gain = any(row.gain is not None for row in rows)
+    left_out = [*([] if is_rated else [_RATING]), *([] if has_gain else [_GAIN])]
+    return tuple(column for column in COLUMNS if column not in left_out)
 
 
 def seats_in_words(seats: Sequence[int]) -> str:
@@ -145,18 +168,20 @@ def screen_table(summary: Summary) -> "Table":
     from rich.text import Text
 
     rows = summary.leaderboard
+    columns = columns_for(rows)
     table = Table(
         title=Text(f"{summary.plan.rules.name}, {played(summary)}"),
         caption=Text(
             "elimination: rate relative to the same tables with its 95 % interval, 1 is par, lower is better; "
-            "out: share eliminated; placed: 1 always first, 0 always last; loss: lives a deal; ranks: likely ones; "
+            "out: share eliminated; placed: 1 always first, 0 always last; loss: lives a deal; "
+            + ("gain: by the best response to it; " if _GAIN in columns else "")
+            + "ranks: likely ones; "
             "level: not told apart from the best"
         ),
         box=rich.box.SIMPLE_HEAD,
         padding=0,
         show_edge=False,
     )
-    columns = columns_for(rows)
     for column in columns:
         table.add_column(
             column.short,
@@ -166,7 +191,8 @@ def screen_table(summary: Summary) -> "Table":
         )
     for row in rows:
         # Text: square brackets in agents' names are no markup
-        table.add_row(*(Text(column.text(row)) for column in columns), style="bold" if row.standing == "best" else "")
+        cells = [Text((column.brief or column.text)(row)) for column in columns]
+        table.add_row(*cells, style="bold" if row.standing == "best" else "")
     return table
 
 
@@ -241,10 +267,13 @@ def _flat(seats: str, row: Row, causes: Sequence[str]) -> dict[str, Any]:
         | {"rating": row.rating or none}
         | {f"loss_{cause}": row.losses.get(cause, none) for cause in causes}
     )
-    flat: dict[str, Any] = {"seats": seats} | row.model_dump(exclude={"figures", "losses", "rating"})
+    gain = row.gain
+    if gain is not None:
+        estimates["gain"] = Estimate(value=gain.value, low=gain.low, high=gain.high)
+    flat: dict[str, Any] = {"seats": seats} | row.model_dump(exclude={"figures", "losses", "rating", "gain"})
     for name, estimate in estimates.items():
         flat |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-    return flat
+    return flat | ({"gain_how": gain.how} if gain is not None else {})
 
 
 def _markdown_columns(summary: Summary) -> list[Column]:

@@ -16,12 +16,13 @@ from gnav_agents.arena.columns import entries_of, failure_rows, table_of
 from gnav_agents.arena.executors import check_executor
 from gnav_agents.arena.fields import MIXED
 from gnav_agents.arena.figures import make_summary
+from gnav_agents.arena.gains import GAINS_FILE, gathered_gains, measure_gains, num_cells
 from gnav_agents.arena.html import report_html
 from gnav_agents.arena.merging import merge
 from gnav_agents.arena.plan import DEFAULT_BLOCKS, DEFAULT_TIME_LIMIT, Plan, make_plan, plan_of
 from gnav_agents.arena.play import PlayedMatch, PlayedUnit
 from gnav_agents.arena.store import Store, units_of_shard
-from gnav_agents.arena.summary import SUMMARY, Summary
+from gnav_agents.arena.summary import SUMMARY, Gain, Summary
 from gnav_agents.arena.sums import FieldSums
 from gnav_agents.arena.tables import leaderboard_markdown, leaderboard_rows
 from gnav_agents.arena.workshop import Workshop, play_units
@@ -33,7 +34,8 @@ from gnav_env.rules import Rules
 __all__ = ["REPORTS", "Result", "Session", "default_folder", "merge_folders", "play_in_folder", "run_tournament"]
 
 REPORTS = (SUMMARY, "leaderboard.csv", "leaderboard.md", "report.html")
-"""Files that a finished tournament leaves in its folder, besides those of store.py."""
+"""Files that a finished tournament leaves in its folder, besides those of store.py and gains.py."""
+_OURS = (*REPORTS, GAINS_FILE)
 
 _PACKAGES = ("pyarrow", "jinja2", "matplotlib")
 
@@ -72,6 +74,7 @@ def run_tournament(
     seed: int = 0,
     *,
     time_limit: float = DEFAULT_TIME_LIMIT,
+    gains: str = "none",
     strict: bool = False,
     trust: bool = False,
     progress: Callable[[int], None] | None = None,
@@ -84,14 +87,17 @@ def run_tournament(
 
     Raises `GnavError` for arguments that cannot be, and if `strict` for an agent that fails, naming it.
     """
-    plan = make_plan(agents, rules, seats, fields, blocks, seed, time_limit=time_limit, strict=strict, trust=trust)
+    plan = make_plan(
+        agents, rules, seats, fields, blocks, seed, time_limit=time_limit, gains=gains, strict=strict, trust=trust
+    )
     tally = _Tally(plan)
     units: list[PlayedUnit] = []
     with Workshop(plan) as workshop:
         for number, played in play_units(workshop, range(len(plan.units)), progress=progress, record=record):
             tally.add(number, played.entries)
             units.append(played)
-    return Result(plan=plan, summary=tally.summary(), units=tuple(units))
+    summary = tally.summary(measure_gains(plan, range(num_cells(plan))))
+    return Result(plan=plan, summary=summary, units=tuple(units))
 
 
 def default_folder(plan: Plan) -> Path:
@@ -112,12 +118,13 @@ def play_in_folder(
     workers: int | None = None,
     address: str | None = None,
     progress: Callable[[int], None] | None = None,
+    progress_of_gains: Callable[[int, int], None] | None = None,
     record: Callable[[PlayedMatch], None] | None = None,
 ) -> Session:
     """`folder` has all units of `plan` that it is to have, and if none is missing the reports.
 
-    Units that are there already are not played again. The files are a function of the plan alone: other executors,
-    workers or shards give the same bytes.
+    Units and gains that are there already are not played or measured again. The files are a function of the plan alone:
+    other executors, workers or shards give the same bytes.
 
     Args:
         plan: what to play.
@@ -126,12 +133,13 @@ def play_in_folder(
         shard: (i, n): only the units that leave i when divided by n; `merge_folders` puts the shards together.
         executor: serial, process or ray, with `workers` and `address` as in `executors.run_units`.
         progress: is told how many matches of the shard have ended, those of earlier runs included.
+        progress_of_gains: is told how many best-response gains have been measured, and of how many.
         record: is given every match that is played now.
     """
     require("arena", *_PACKAGES)
     check_executor(executor, workers, address)
     wanted = units_of_shard(len(plan.units), shard)
-    with Workshop(plan) as workshop, Store(folder, reports=REPORTS) as store:
+    with Workshop(plan) as workshop, Store(folder, reports=_OURS) as store:
         store.begin(plan.identity(), num_units=len(plan.units), overwrite=overwrite, shard=shard)
         tally = _Tally(plan)
         if plan.strict and (errors := store.read_errors()):
@@ -157,7 +165,17 @@ def play_in_folder(
             tally.add(number, played.entries)
             num_matches += len(played.entries)
             num_decisions += int(played.entries["decisions"].sum())
-        summary = _finish(store, tally) if store.is_complete() else None
+        is_complete = store.is_complete()
+        gains = measure_gains(
+            plan,
+            units_of_shard(num_cells(plan), None if is_complete else shard),
+            store.folder,
+            executor=executor,
+            workers=workers,
+            address=address,
+            progress=progress_of_gains,
+        )
+        summary = _finish(store, tally, gains) if is_complete else None
         return Session(summary=summary, num_matches=num_matches, num_decisions=num_decisions)
 
 
@@ -167,11 +185,12 @@ def merge_folders(folders: Sequence[str | Path], out: str | Path, *, overwrite: 
     Raises `GnavError` for folders that do not belong together and for units that are in none of them.
     """
     require("arena", *_PACKAGES)
-    with merge(folders, out, overwrite=overwrite, reports=REPORTS) as store:
+    with merge(folders, out, overwrite=overwrite, reports=_OURS) as store:
         plan = _tournament_in(store)
+        gains = gathered_gains(plan, folders, store.folder)
         tally = _Tally(plan)
         tally.add_kept(store, range(len(plan.units)))
-        return _finish(store, tally)
+        return _finish(store, tally, gains)
 
 
 def _tournament_in(store: Store) -> Plan:
@@ -199,14 +218,14 @@ class _Tally:
         for number, table in zip(wanted, store.read_units(wanted), strict=True):
             self.add(number, entries_of(self._plan, self._plan.units[number], table))
 
-    def summary(self) -> Summary:
-        """What all units together say."""
-        return make_summary(self._plan, self._sums)
+    def summary(self, gains: Mapping[int, Gain]) -> Summary:
+        """What all units together say; `gains` are by cell."""
+        return make_summary(self._plan, self._sums, gains)
 
 
-def _finish(store: Store, tally: _Tally) -> Summary:
+def _finish(store: Store, tally: _Tally, gains: Mapping[int, Gain]) -> Summary:
     """The store is finished and the reports lie beside its results."""
-    summary = tally.summary()
+    summary = tally.summary(gains)
     store.write_results()
     texts = {
         SUMMARY: summary.to_json(),

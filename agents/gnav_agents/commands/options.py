@@ -11,6 +11,8 @@ __all__ = [
     "CardNamesOption",
     "Executor",
     "ExecutorOption",
+    "Gains",
+    "GainsOption",
     "OverwriteOption",
     "StrictOption",
     "TimeLimitOption",
@@ -35,6 +37,14 @@ class Executor(StrEnum):
     RAY = "ray"
 
 
+class Gains(StrEnum):
+    """How best-response gains are measured."""
+
+    BOUND = "bound"
+    EXACT = "exact"
+    NONE = "none"
+
+
 CardNamesOption = Annotated[CardNames, typer.Option(help="Names of the cards; own: those of the game's tradition.")]
 
 ExecutorOption = Annotated[
@@ -51,6 +61,14 @@ AddressOption = Annotated[
 TimeLimitOption = Annotated[
     float | None,
     typer.Option(help="Seconds that an agent of somebody else's has for a decision.", show_default="10"),
+]
+GainsOption = Annotated[
+    Gains | None,
+    typer.Option(
+        help="How the best-response gain of each agent is measured: a lower bound from sampled deals; exactly where "
+        "that can be (up to 6 seats: minutes), otherwise the bound; not at all.",
+        show_default="bound",
+    ),
 ]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="An agent that fails ends the run, instead of forfeiting its seat.")

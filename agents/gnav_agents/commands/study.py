@@ -1,4 +1,4 @@
-"""`gnav study`: questions about the game, answered by playing it, as reports to make again."""
+"""`gnav study`: questions about the game, answered by playing or solving it, as reports to make again."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -55,7 +55,7 @@ def length(
     num_cells = sum(len(grid.seats_of(one)) for one in grid.rules)
     with _Work(folder, about, overwrite, num_cells * max(1, matches)) as work:
         rows = study_length(grid, names, matches, seed, progress=work.tell)
-    work.finish(length_files(about, rows), length_picture(rows), length_tables(about, rows))
+    work.finish(length_files(about, rows), {"length.png": length_picture(rows)}, length_tables(about, rows))
 
 
 @study.command()
@@ -96,7 +96,48 @@ def tips(
             grid, samples, matches, seed, progress=lambda steps: work.tell("simulating", steps)
         )
     tables = {"verdicts": verdict_table(findings), **tips_tables(figures)}
-    work.finish(tips_files(about, figures, findings), tips_picture(figures), tables)
+    work.finish(tips_files(about, figures, findings), {"tips.png": tips_picture(figures)}, tables)
+
+
+@study.command()
+def strategy(
+    rules: Annotated[
+        str, typer.Option(help="Rulesets with commas between: names, paths of YAML files, or `all` named ones.")
+    ] = "pagat",
+    seats: Annotated[str, typer.Option(help="Numbers of seats, 2 to 6: a list with ranges, as in `2-4,6`.")] = "2-5",
+    agent: Annotated[
+        str,
+        typer.Option(
+            help="More agents to measure, with commas between, beside tips, counting, stand, exchange, uniform and all "
+            "thresholds; a trained one by its folder.",
+            show_default="none",
+        ),
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results.", show_default="results/study-strategy-…")
+    ] = None,
+    overwrite: _Overwrite = False,
+) -> None:
+    """What solved deals teach: thresholds, how far agents are from best play, what a knock and a seat are worth.
+
+    Exact, for two to six seats; six take some minutes. The folder gets strategy.csv (all figures), strategy.json and
+    strategy.md (with the definitions), and four pictures.
+    """
+    from gnav_agents.studies.cells import make_grid
+    from gnav_agents.studies.report import About
+    from gnav_agents.studies.strategy import num_steps, study_strategy
+    from gnav_agents.studies.strategy_plots import strategy_pictures
+    from gnav_agents.studies.strategy_report import strategy_files, strategy_tables
+
+    grid = make_grid(rules, seats)
+    names = [name.strip() for name in agent.split(",") if name.strip()]
+    options = {"agent": ",".join(names)} if names else {}
+    command = _command("strategy", {"rules": rules, "seats": seats, **options})
+    about = About(study="strategy", command=command, seed=None, grid=grid, options=options)
+    folder = out or _folder(about, f"{seats}-seats")
+    with _Work(folder, about, overwrite, num_steps(grid, names)) as work:
+        rows, cells = study_strategy(grid, names, progress=work.tell)
+    work.finish(strategy_files(about, rows, cells), strategy_pictures(rows), strategy_tables(rows, cells))
 
 
 class _Work:
@@ -127,31 +168,35 @@ class _Work:
         """The bar goes on by `num_done`."""
         self._progress.update(self._task, advance=num_done, description=description)
 
-    def finish(self, files: dict[str, bytes], picture: bytes | None, tables: dict[str, list[list[str]]]) -> None:
-        """Tables are on the screen, files in the folder."""
+    def finish(
+        self, files: dict[str, bytes], pictures: dict[str, bytes | None], tables: dict[str, list[list[str]]]
+    ) -> None:
+        """Tables are on the screen, files in the folder; a picture is None without matplotlib."""
         from rich.console import Console
 
         from gnav_agents.files import write_files
         from gnav_agents.studies.report import screen_tables
 
-        if picture is not None:
-            files = {**files, f"{self._about.study}.png": picture}
-        write_files(self._folder, files)
+        drawn = {name: picture for name, picture in pictures.items() if picture is not None}
+        write_files(self._folder, {**files, **drawn})
         console = Console()
         for table in screen_tables(tables):
             console.print(table)
         for note in self._about.grid.notes:
             console.print(note, highlight=False, markup=False)
-        console.print(f"{self._folder}: {', '.join(files)}", highlight=False, markup=False, soft_wrap=True)
-        if picture is None:
-            console.print(f"no {self._about.study}.png: that takes matplotlib (pip install matplotlib)")
+        written = ", ".join([*files, *drawn])
+        console.print(f"{self._folder}: {written}", highlight=False, markup=False, soft_wrap=True)
+        if len(drawn) < len(pictures):
+            missing = ", ".join(name for name in pictures if name not in drawn)
+            console.print(f"no {missing}: that takes matplotlib (pip install matplotlib)")
 
 
 def _folder(about: "About", size: str) -> Path:
     """Where a study is kept if nothing else is said."""
     names = [rules.name for rules in about.grid.rules]
     which = "-".join(names) if len(names) < 4 else f"{len(names)}-rulesets"
-    return Path("results") / f"study-{about.study}-{which}-{size}-seed-{about.seed}"
+    seed = "" if about.seed is None else f"-seed-{about.seed}"
+    return Path("results") / f"study-{about.study}-{which}-{size}{seed}"
 
 
 def _command(name: str, options: dict[str, Any]) -> str:

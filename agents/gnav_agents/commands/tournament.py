@@ -9,6 +9,7 @@ from gnav_agents.commands.options import (
     AddressOption,
     Executor,
     ExecutorOption,
+    GainsOption,
     OverwriteOption,
     StrictOption,
     TimeLimitOption,
@@ -77,6 +78,7 @@ def tournament(
         typer.Option(metavar="I/N", help="Play one part of N, for example 0/2; `gnav merge` joins the parts."),
     ] = None,
     time_limit: TimeLimitOption = None,
+    gains: GainsOption = None,
     strict: StrictOption = False,
     trust: TrustOption = False,
     overwrite: OverwriteOption = False,
@@ -111,13 +113,20 @@ def tournament(
         "blocks": ("--blocks", blocks),
         "seed": ("--seed", seed),
         "time_limit": ("--time-limit", time_limit),
+        "gains": ("--gains", gains),
     }
     plan = make_plan(**dict(read_config(config, given)), strict=strict, trust=trust)
     part = _parse_shard(shard)
     folder = out or (Path("results") / config.stem if config is not None else default_folder(plan))
     units = units_of_shard(len(plan.units), part)
     num_matches = sum(plan.matches_in(plan.units[number]) for number in units)
-    began = perf_counter()
+    began = played_until = perf_counter()
+
+    def tell(num_done: int) -> None:
+        nonlocal played_until
+        played_until = perf_counter()
+        bar.update(task, completed=num_done, description="playing")
+
     with goes_on(f"{folder} keeps what was played"), matches_bar() as bar:
         task = bar.add_task("compiling, once" if cache_is_cold() else "playing", total=num_matches)
         session = play_in_folder(
@@ -128,10 +137,11 @@ def tournament(
             executor=executor,
             workers=workers,
             address=address,
-            progress=lambda done: bar.update(task, completed=done, description="playing"),
+            progress=tell,
+            progress_of_gains=lambda done, of: bar.update(task, description=f"measuring gains, {done} of {of}"),
             record=partial(write_match, record) if record else None,
         )
-    seconds = perf_counter() - began
+    seconds = played_until - began
     console = Console()
     if session.summary is not None:
         show(console, session.summary, folder)
@@ -146,6 +156,7 @@ def tournament(
 
 def show(console: "Console", summary: "Summary", folder: Path) -> None:
     """The leaderboard is on the screen, with what else there is to know and to read."""
+    from gnav_agents.arena.gains import GAINS_FILE
     from gnav_agents.arena.store import ERRORS, RESULTS
     from gnav_agents.arena.tables import screen_table
     from gnav_agents.arena.tournament import REPORTS
@@ -154,7 +165,8 @@ def show(console: "Console", summary: "Summary", folder: Path) -> None:
     if summary.counts.forfeits:
         forfeits = f"{summary.counts.forfeits:,} entries were forfeited: {folder / ERRORS} says by whom and why"
         console.print(forfeits, highlight=False, markup=False, style="bold")
-    files = ", ".join((*REPORTS, RESULTS, ERRORS))
+    has_gains = summary.leaderboard[0].gain is not None
+    files = ", ".join((*REPORTS, RESULTS, *([GAINS_FILE] if has_gains else []), ERRORS))
     console.print(f"{folder}: {files}", highlight=False, markup=False)
 
 

@@ -123,21 +123,29 @@ def settle(
 def _match_regrets(
     sweeper: Sweeper, num_rounds: int, tolerance: float, max_rounds: int, tell: Callable[[str, float], Any]
 ) -> SolvedDeal:
-    """Regret matching+ from the sweeper's policy on, with later rounds weighing more in the average."""
+    """Predictive regret matching+ from the sweeper's policy on: the last policy or the average, whichever is better.
+
+    Later rounds weigh more in the average, by their number squared.
+    """
     sweeper.forget()
     check = 8
     for number in range(1, max_rounds + 1):
-        found = sweeper.sweep(REGRET, weight=float(number))
+        found = sweeper.sweep(REGRET, weight=float(number) ** 2)
         tell("regret matching", float(found.gains.sum()))
         if number in (check, max_rounds):
             check *= 2
-            playing = sweeper.stand.copy()
-            sweeper.stand[:] = sweeper.average
+            last = sweeper.stand.copy()
             found = sweeper.sweep(KEEP)
-            tell("regret matching, average", float(found.gains.sum()))
+            sweeper.stand[:] = sweeper.average
+            averaged = sweeper.sweep(KEEP)
+            if found.gains.sum() <= averaged.gains.sum():
+                sweeper.stand[:] = last
+            else:
+                found = averaged
+            tell("looking", float(found.gains.sum()))
             if found.gains.sum() < tolerance or number == max_rounds:
                 return _solved(sweeper, found, num_rounds + number, "regret matching")
-            sweeper.stand[:] = playing
+            sweeper.stand[:] = last
     raise AssertionError("max_rounds is 1 at least")
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_agents.agent import Actions, Agent, Masks, Observations, ask
+from gnav_agents.agent import Actions, Agent, Masks, Observations, Policy, ask
 from gnav_agents.solve.sampled import luck_of, start_deal
 from gnav_agents.solve.situations import FINE, fine_situations, in_words, num_fine_situations, shrunk
 from gnav_env._jit import kernel
@@ -27,10 +27,10 @@ from gnav_env.engine import act
 from gnav_env.errors import GnavError
 from gnav_env.observation import num_features, observe, write_mask
 from gnav_env.rules import Rules
-from gnav_env.state import NUM_ACTIONS, STAND, TABLE, TURNS, net_lives
+from gnav_env.state import EXCHANGE, NUM_ACTIONS, STAND, TABLE, TURNS, net_lives
 from gnav_env.variants import get_rules
 
-__all__ = ["Departure", "GainBound", "PositionBound", "gain_bound"]
+__all__ = ["Departure", "GainBound", "PositionBound", "SampledReply", "gain_bound", "learn_reply"]
 
 NUM_TRAINING_DEALS = 60_000
 NUM_DEALS = 60_000
@@ -124,16 +124,12 @@ def gain_bound(
     seed = checked_seed(seed)
     if num_training_deals < 1 or num_deals < 2:
         raise GnavError("num_training_deals must be 1 or more and num_deals 2 or more")
-    learned = _Learned(num_seats)
+    asked = _Asked(name, agent, rules, num_seats)
+    learned = _learn(asked, seed, num_training_deals, progress)
     measured = _Measured(num_seats, num_deals)
-    done = 0
-    for samples in _sampled(_Asked(name, agent, rules, num_seats), seed, _TRAINING, num_training_deals):
-        learned.add(samples)
-        done += samples.num_deals
-        if progress is not None:
-            progress(done)
     departs = learned.departs()
-    for samples in _sampled(_Asked(name, agent, rules, num_seats), seed, _HELD_OUT, num_deals):
+    done = num_training_deals
+    for samples in _sampled(asked, seed, _HELD_OUT, num_deals):
         measured.add(samples, departs)
         done += samples.num_deals
         if progress is not None:
@@ -154,6 +150,54 @@ def gain_bound(
         num_deals=num_deals,
         seed=seed,
     )
+
+
+class SampledReply(Policy):
+    """Plays as an agent does, but departs from it where that paid in sampled deals."""
+
+    def __init__(self, agent: Policy, rules: Rules, departs: NDArray[np.bool_]) -> None:
+        """`departs` [A * situations] says where, by the agent's action and the fine situation."""
+        self._agent, self._rules = agent, rules
+        self._departs = departs.reshape(NUM_ACTIONS, -1)
+
+    def probabilities(self, observation: Observations, action_mask: Masks) -> NDArray[np.float64]:
+        """float64 [B, A]."""
+        chances = np.asarray(self._agent.probabilities(observation, action_mask), np.float64)
+        departs = self._departs[:, fine_situations(observation, self._rules)]
+        departs &= action_mask.all(axis=1)
+        stays = np.where(departs.T, 0, chances)
+        return stays + np.where(departs.T, chances, 0)[:, [EXCHANGE, STAND]]
+
+
+def learn_reply(
+    name: str,
+    agent: Policy,
+    rules: str | Rules,
+    num_seats: int,
+    *,
+    num_training_deals: int = NUM_TRAINING_DEALS,
+    seed: int = 0,
+) -> SampledReply:
+    """The reply of which `gain_bound` measures the gain; the arguments are the same.
+
+    It plays at tables of any size at which `num_seats` seats are in the deal.
+    """
+    rules = get_rules(rules)
+    rules.check_seats(num_seats)
+    asked = _Asked(name, agent, rules, num_seats)
+    return SampledReply(agent, rules, _learn(asked, checked_seed(seed), num_training_deals, None).departs())
+
+
+def _learn(asked: "_Asked", seed: int, num_deals: int, progress: Callable[[int], None] | None) -> "_Learned":
+    """What the training deals teach."""
+    learned = _Learned(asked.num_seats)
+    done = 0
+    for samples in _sampled(asked, seed, _TRAINING, num_deals):
+        learned.add(samples)
+        done += samples.num_deals
+        if progress is not None:
+            progress(done)
+    return learned
 
 
 def _interval(values: NDArray[np.float64]) -> tuple[float, float, float]:

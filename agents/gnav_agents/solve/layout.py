@@ -17,6 +17,7 @@ from gnav_agents.solve.settled import make_summaries
 from gnav_agents.solve.tree import Edge, Ending, Node, Tree
 from gnav_env.compiled import MAX_RANKS
 from gnav_env.effects import REDIRECTS
+from gnav_env.errors import GnavError
 from gnav_env.state import EXCHANGE, STAND
 
 __all__ = ["END", "ENTER", "EXIT", "LAST", "Layout", "lay_out"]
@@ -27,7 +28,7 @@ ENTER, EXIT, END, LAST = 0, 1, 2, 3
 STANDS, REFUSES, DRAWS = 0, 1, 2
 """How the last seat's turn ends the deal: it stood, the stock's card answered (or is special), or it was taken."""
 
-MAX_OPEN = 4
+MAX_OPEN = 6
 MAX_SETTLED = 16
 NEW = MAX_OPEN
 """Instead of an open position's place: the one that the edge looks at."""
@@ -210,7 +211,10 @@ class _Layer:
 
     def _node(self, node: Node) -> tuple[Any, ...]:
         if len(node.open) > MAX_OPEN or len(node.settled) > MAX_SETTLED:
-            raise NotImplementedError("more positions in a node than the arrays have room for")
+            raise GnavError(
+                f"ruleset {self._tree.rules.name} with {self._tree.num_seats} seats cannot be solved exactly: a seat "
+                f"may have to go by {len(node.open)} hidden cards, and there is room for {MAX_OPEN}"
+            )
         is_dealer = node.actor == self._dealer
         combos = list(product(*node.domains)) if not is_dealer else []
         strides = _strides(node.domains, node.seen)

@@ -1,4 +1,4 @@
-"""What the ends of a deal are worth, by the engine's own showdown: in lives, or as the next deal of a match."""
+"""What follows the ends of a deal, by the engine's own showdown: lives won and lost, and the next deal of a match."""
 
 # pyright: reportArgumentType=false, reportReturnType=false
 # (numba wants np.int64 where a reader and pyright see an int)
@@ -10,12 +10,28 @@ from numpy.typing import NDArray
 
 from gnav_agents.solve.tree import NOT_LIVE, PRIVATE, Tree
 from gnav_env._jit import kernel
+from gnav_env.compiled import MAX_SEATS
+from gnav_env.engine import begin_deal
 from gnav_env.showdown import showdown
-from gnav_env.state import TABLE, TURNS
+from gnav_env.state import BETWEEN, TABLE, TURNS, net_lives
 
 __all__ = ["after_showdown", "lives_payoffs"]
 
-_CHUNK = 256
+AFTER = np.dtype(
+    (
+        np.record,
+        [
+            ("is_possible", np.int8),  # 1: just those seats can hold the lowest card
+            ("is_over", np.int8),  # 1: the match is
+            ("dealer", np.int8),  # of the next deal, if it is not
+            ("net", np.int16, (MAX_SEATS,)),  # by seat: lives won and lost
+            ("lives", np.int16, (MAX_SEATS,)),
+            ("place", np.int8, (MAX_SEATS,)),  # 0: still in the match
+            ("sits_out", np.int8, (MAX_SEATS,)),  # 1: misses the next deal
+        ],
+    )
+)
+"""What the showdown leaves behind."""
 
 
 def lives_payoffs(tree: Tree) -> NDArray[np.float64]:
@@ -23,49 +39,53 @@ def lives_payoffs(tree: Tree) -> NDArray[np.float64]:
 
     Holders that cannot be (somebody whose card all know) have 0.
     """
-    payoffs = np.zeros((len(tree.kinds), 1 << tree.num_seats, tree.num_seats))
-    for first in range(0, len(tree.kinds), _CHUNK):
-        tables, is_possible = after_showdown(tree, range(first, min(first + _CHUNK, len(tree.kinds))))
-        seats = tables["seats"][:, :, : tree.num_seats]
-        lives = seats["gained"].astype(float) + seats["bonus"] - seats["lost"]
-        payoffs[first : first + _CHUNK] = np.where(is_possible[:, :, None], lives, 0)
-    return payoffs
+    after = after_showdown(tree)
+    return np.where(after["is_possible"][:, :, None], after["net"][:, :, : tree.num_seats], 0).astype(np.float64)
 
 
-def after_showdown(tree: Tree, kinds: range | None = None) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The tables [kinds, 2^S] after the showdown, and whether those seats can hold the lowest card there.
-
-    `kinds` picks some kinds of ending; a table takes 6 kB.
-    """
-    picked = [tree.kinds[number] for number in (kinds if kinds is not None else range(len(tree.kinds)))]
-    tables = np.zeros((len(picked), 1 << tree.num_seats), TABLE)
-    for number, kind in enumerate(picked):
+def after_showdown(tree: Tree) -> NDArray[Any]:
+    """Records of `AFTER` [kinds, 2^S], by kind of ending and set of seats that hold the lowest card, as bits."""
+    tables = np.zeros(len(tree.kinds), TABLE)
+    for number, kind in enumerate(tree.kinds):
         tables[number] = kind.record
-    public = np.array([kind.public for kind in picked], np.int64)
+    public = np.array([kind.public for kind in tree.kinds], np.int64)
     compared = [rank for rank in range(len(tree.rules.ranks)) if not tree.compiled[0].special[rank]]
-    is_possible = np.zeros(tables.shape, np.bool_)
-    _show_all(tables, tree.compiled, public, compared[0], compared[-1], is_possible)
-    return tables, is_possible
+    after: NDArray[Any] = np.zeros((len(tree.kinds), 1 << tree.num_seats), AFTER)
+    _show_all(tables, np.zeros(1, TABLE), tree.compiled, public, compared[0], compared[-1], after)
+    return after
 
 
 @kernel
-def _show_all(tables: Any, rules: Any, public: Any, lowest: int, highest: int, is_possible: Any) -> None:
-    """The showdown has been held at each table where just the seats of its mask can hold the lowest card."""
-    r = rules[0]
-    for kind in range(tables.shape[0]):
-        for mask in range(tables.shape[1]):
-            t = tables[kind, mask]
-            if t.phase != TURNS:
-                is_possible[kind, mask] = True
-                continue
-            low = _low_rank(r, public[kind], mask, lowest, highest)
-            if low < 0:
-                continue
-            for seat in range(public.shape[1]):
-                if public[kind, seat] == PRIVATE:
-                    t.deck[t.seats[seat].hand] = low if mask >> seat & 1 else highest
-            is_possible[kind, mask] = True
-            showdown(t, r)
+def _show_all(tables: Any, shown: Any, rules: Any, public: Any, lowest: int, highest: int, after: Any) -> None:
+    """The showdown has been held for each of `tables` and each set of holders, at the table `shown` [1]."""
+    r, t = rules[0], shown[0]
+    for kind in range(after.shape[0]):
+        for mask in range(after.shape[1]):
+            shown[0] = tables[kind]
+            if t.phase == TURNS:
+                low = _low_rank(r, public[kind], mask, lowest, highest)
+                if low < 0:
+                    continue
+                for seat in range(public.shape[1]):
+                    if public[kind, seat] == PRIVATE:
+                        t.deck[t.seats[seat].hand] = low if mask >> seat & 1 else highest
+                showdown(t, r)
+            _note(t, r, after[kind, mask])
+
+
+@kernel
+def _note(t: Any, r: Any, after: Any) -> None:
+    """`after` says what has become of the table, and the next deal has begun if the match goes on."""
+    after.is_possible = 1
+    after.is_over = t.phase != BETWEEN
+    for seat in range(np.int64(t.num_seats)):
+        after.net[seat] = net_lives(t, seat)
+        after.lives[seat] = t.seats[seat].lives
+        after.place[seat] = t.seats[seat].place
+        after.sits_out[seat] = t.seats[seat].sits_out
+    if t.phase == BETWEEN:
+        begin_deal(t, r)
+    after.dealer = t.dealer
 
 
 @kernel

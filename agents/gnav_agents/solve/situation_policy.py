@@ -99,6 +99,15 @@ class SampledSolution:
             raise GnavError(f"{path}: is damaged: {error}") from None
 
 
+def is_sampled(path: str | Path) -> bool:
+    """Whether the file `path` is a sampled solution, whole or not."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return set(archive.namelist()) == {"about.npy", "stand.npy"}
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
 class SituationPolicy(Policy):
     """Plays the solution for as many seats as have live cards; where there is none, the one for the nearest number.
 

@@ -30,7 +30,7 @@ from gnav_env.state import EXCHANGE, NUM_ACTIONS, STAND
 __all__ = ["KEEP", "REGRET", "RESPOND", "Sweeper", "Swept"]
 
 KEEP, RESPOND, REGRET = 0, 1, 2
-"""What a sweep does with choices: leave them; take the better one; regret matching+."""
+"""What a sweep does with choices: leave them; take the better one; predictive regret matching+."""
 
 _INDIFFERENT = 1e-11
 """Of two choices whose values differ by less than this share of them neither is the better one."""
@@ -264,9 +264,10 @@ def _take(work: Any, ranks: Any, at: int, num: int) -> int:
     """The cards `ranks` [at, at + num) are not left any more. In how many ways that can happen one after the other."""
     ways = 1
     for i in range(at, at + num):
-        if ranks[i] >= 0:
-            ways *= max(0, work.left[ranks[i]])
-            work.left[ranks[i]] -= 1
+        if ranks[i] < 0:
+            break
+        ways *= max(0, work.left[ranks[i]])
+        work.left[ranks[i]] -= 1
     return ways
 
 
@@ -274,8 +275,9 @@ def _take(work: Any, ranks: Any, at: int, num: int) -> int:
 def _put_back(work: Any, ranks: Any, at: int, num: int) -> None:
     """They are again."""
     for i in range(at, at + num):
-        if ranks[i] >= 0:
-            work.left[ranks[i]] += 1
+        if ranks[i] < 0:
+            break
+        work.left[ranks[i]] += 1
 
 
 @kernel
@@ -364,6 +366,8 @@ def _choose(choices: Any, how: Any, node: Any, gains: Any) -> None:
                 second = max(0.0, regrets[state, EXCHANGE] + exchanging - value)
                 regrets[state, STAND] = first
                 regrets[state, EXCHANGE] = second
+                first = max(0.0, first + standing - value)  # predictive: the next round is taken to be like this one
+                second = max(0.0, second + exchanging - value)
                 if first + second > 0:
                     stands[state] = first / (first + second)
         if how.mode == REGRET:
@@ -678,22 +682,22 @@ def _look_at_choices(
 ) -> None:
     """What the last seat's choices are worth to it, with the ranks of a group, has been added to `worth`."""
     rank, _, _ = _new_card(edge, numbers, ranks, begin, work)
-    standing, exchanging, draws = _if_stood(ends, payoffs, edge, rank, actor, work), 0.0, _draws(ends, edge)
-    if draws >= 0:
-        end = ends[edge.first_end + draws]
-        _, mask = _joined(work.lows[draws], work.masks[draws], rank, np.int64(end.new_bit))
-        if_lower = payoffs[end.kind, end.drawn_bit, actor]
-        if_equal = payoffs[end.kind, mask | end.drawn_bit, actor]
-        if_higher = payoffs[end.kind, mask, actor]
-        answered = _if_answered(deck, ends, payoffs, edge, rank, actor, work)
-        varies = end.new_bit and rank < work.lows[draws]
-        lower, equal, higher = _drawn(deck, end, draws, rank, work, num_ranks)
-        exchanging = answered + lower * if_lower + equal * if_equal + higher * if_higher
+    standing, draws = _if_stood(ends, payoffs, edge, rank, actor, work), _draws(ends, edge)
+    answered = _if_answered(deck, ends, payoffs, edge, rank, actor, work) if edge.num_ends > 1 else 0.0
+    end = ends[edge.first_end + max(draws, 0)]
+    low, bit = work.lows[max(draws, 0)], np.int64(end.drawn_bit)
+    _, mask = _joined(low, work.masks[max(draws, 0)], rank, np.int64(end.new_bit))
+    varies = draws >= 0 and end.new_bit and rank < low
+    exchanging = answered
     for k in range(begin, behind):
         rank, num, news = _new_card(edge, numbers, ranks, k, work)
-        if draws >= 0 and varies:
+        if draws >= 0 and (k == begin or varies):
             lower, equal, higher = _drawn(deck, end, draws, rank, work, num_ranks)
-            exchanging = answered + lower * if_lower + equal * if_equal + higher * if_higher
+            exchanging = answered + (
+                lower * payoffs[end.kind, bit, actor]
+                + equal * payoffs[end.kind, mask | bit, actor]
+                + higher * payoffs[end.kind, mask, actor]
+            )
         worth[target + news, STAND] += w * num * standing
         worth[target + news, EXCHANGE] += w * num * exchanging
 

@@ -46,7 +46,7 @@ def in_order(rules: Rules) -> NDArray[Any]:
 def check_solvable(rules: Rules) -> None:
     """`GnavError`, saying which option stands in the way, unless the public tree can be built for `rules`."""
     record = rules.compiled[0]
-    private_specials = [special.rank for special in rules.specials] if not record.knocks else []
+    private_specials = sorted({special.rank for special in rules.specials}) if not record.knocks else []
     reasons = {
         "speech: silent (cards that answer stay hidden)": rules.speech == "silent",
         "reshuffle: on_exhaustion (deals hang together)": rules.reshuffle == "on_exhaustion",
@@ -279,7 +279,7 @@ class _Builder:
             node.legal.append(int(can_stand(table, self._r)) + 2 * int(can_exchange(table, self._r)))
         if self._any_choice:
             node.legal *= len(own)
-        if any(legal & 1 for legal in node.legal):
+        if any(legal & 1 for legal in node.legal) or node.actor == self._num_seats - 1:  # layout.py wants it there
             self._follow(Edge(parent=number, action=STAND, scale=1.0), t, {}, None)
         if any(legal & 2 for legal in node.legal):
             for edge, faces, trade in self._challenge(node, number, look):

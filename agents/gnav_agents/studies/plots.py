@@ -8,7 +8,7 @@ import numpy as np
 
 from gnav_agents.studies.claims import Figure
 
-__all__ = ["length_picture", "tips_picture"]
+__all__ = ["length_picture", "png", "tips_picture"]
 
 _COLUMNS = 4
 
@@ -47,7 +47,7 @@ def length_picture(rows: Sequence[Mapping[str, Any]]) -> bytes | None:
         panel.spines[["top", "right"]].set_visible(False)
     canvas.supxlabel("seats", fontsize=9)
     canvas.supylabel("deals a match: median, 50 and 90 % of the matches", fontsize=9)
-    return _png(canvas)
+    return png(canvas)
 
 
 def tips_picture(figures: Sequence[Figure]) -> bytes | None:
@@ -84,10 +84,10 @@ def tips_picture(figures: Sequence[Figure]) -> bytes | None:
     bar = canvas.colorbar(shown, ax=panels, shrink=0.6)
     bar.set_label("lives that EXCHANGE gains over STAND", fontsize=8)
     bar.ax.tick_params(labelsize=7)
-    return _png(canvas)
+    return png(canvas)
 
 
-def _png(canvas: Any) -> bytes:
+def png(canvas: Any) -> bytes:
     """The picture with a palette, which takes a third of the space and looks the same."""
     from PIL import Image
 

@@ -1,7 +1,8 @@
 """What is shown and kept of a study: tables for the screen, and a folder with CSV, JSON, Markdown and a picture.
 
 CSV, JSON and Markdown are a function of the figures and of how they were asked for (no clock, no machine), so that the
-same seed gives the same bytes. The pictures are drawn in plots.py.
+same seed gives the same bytes. The pictures are drawn in plots.py; the solved study has files of its own
+(strategy_report.py, strategy_plots.py).
 """
 
 import json
@@ -24,10 +25,15 @@ from gnav_env.errors import GnavError
 
 __all__ = [
     "About",
+    "Cells",
+    "about_study",
+    "head",
     "length_files",
     "length_tables",
+    "markdown",
     "prepare_folder",
     "screen_tables",
+    "text_of",
     "tips_files",
     "tips_tables",
     "verdict_table",
@@ -37,6 +43,7 @@ SCHEMA = 1
 """Rises when the meaning or the names of what stands in the files change."""
 
 Cells = list[list[str]]
+"""A table: its lines, the heading first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +51,11 @@ class About:
     """How a study was asked for; it stands at the head of its files."""
 
     study: str
-    """`length` or `tips`."""
+    """`length`, `tips` or `strategy`."""
     command: str
     """The command that makes it again."""
-    seed: int
+    seed: int | None
+    """None: the figures are exact, nothing is drawn."""
     grid: Grid
     options: Mapping[str, Any]
     """What else was asked for: agents, matches, samples."""
@@ -69,28 +77,28 @@ def prepare_folder(folder: Path, about: About, *, overwrite: bool = False) -> No
 
 def length_files(about: About, rows: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
     """length.csv, length.json and length.md."""
-    text = [*_head("How long a match lasts", about), "## What the words mean", ""]
+    text = [*head("How long a match lasts", about), "## What the words mean", ""]
     text += [f"- **{word}**: {meaning}." for word, meaning in DEFINITIONS.items()]
     for title, cells in length_tables(about, rows).items():
-        text += ["", f"## {title}", "", *_markdown(cells)]
-    data = {**_about(about), "definitions": DEFINITIONS, "rows": [rounded(row) for row in rows]}
+        text += ["", f"## {title}", "", *markdown(cells)]
+    data = {**about_study(about), "definitions": DEFINITIONS, "rows": [rounded(row) for row in rows]}
     return {
         "length.csv": csv_text(rows).encode(),
         "length.json": json_text(data).encode(),
-        "length.md": _text(text),
+        "length.md": text_of(text),
     }
 
 
 def tips_files(about: About, figures: Sequence[Figure], findings: Sequence[Finding]) -> dict[str, bytes]:
     """tips.csv, tips.json and tips.md."""
-    text = [*_head("What rule texts say, put to the test", about), "## Verdicts", ""]
-    text += [*_markdown(verdict_table(findings)), "", VERDICT_RULE, "", "## Definitions", ""]
+    text = [*head("What rule texts say, put to the test", about), "## Verdicts", ""]
+    text += [*markdown(verdict_table(findings)), "", VERDICT_RULE, "", "## Definitions", ""]
     text += [f"- **{claim.title}** (`{key}`): {claim.definition}" for key, claim in CLAIMS.items()]
     for title, cells in tips_tables(figures).items():
-        text += ["", f"## {title}", "", *_markdown(cells)]
+        text += ["", f"## {title}", "", *markdown(cells)]
     rows = [_figure_row(figure) for figure in figures]
     data = {
-        **_about(about),
+        **about_study(about),
         "claims": {key: {"title": claim.title, "definition": claim.definition} for key, claim in CLAIMS.items()},
         "verdict_rule": VERDICT_RULE,
         "verdicts": [
@@ -98,7 +106,7 @@ def tips_files(about: About, figures: Sequence[Figure], findings: Sequence[Findi
         ],
         "figures": [rounded(row) for row in rows],
     }
-    return {"tips.csv": csv_text(rows).encode(), "tips.json": json_text(data).encode(), "tips.md": _text(text)}
+    return {"tips.csv": csv_text(rows).encode(), "tips.json": json_text(data).encode(), "tips.md": text_of(text)}
 
 
 def length_tables(about: About, rows: Sequence[Mapping[str, Any]]) -> dict[str, Cells]:
@@ -227,10 +235,12 @@ def _figure_row(figure: Figure) -> dict[str, Any]:
     }
 
 
-def _head(title: str, about: About) -> list[str]:
+def head(title: str, about: About) -> list[str]:
     """The first lines of a report in Markdown."""
-    asked = ", ".join(f"{name} {value}" for name, value in about.options.items())
-    lines = [f"# {title}", "", f"Made by `{about.command}`: {asked}, seed {about.seed}. Intervals are 95 %.", ""]
+    asked = [f"{name} {value}" for name, value in about.options.items()]
+    how = [*asked, "exact, nothing is drawn" if about.seed is None else f"seed {about.seed}"]
+    intervals = "" if about.seed is None else " Intervals are 95 %."
+    lines = [f"# {title}", "", f"Made by `{about.command}`: {', '.join(how)}.{intervals}", ""]
     if about.grid.notes:
         lines += [
             "Not every ruleset is for every number of seats:",
@@ -241,7 +251,8 @@ def _head(title: str, about: About) -> list[str]:
     return lines
 
 
-def _about(about: About) -> dict[str, Any]:
+def about_study(about: About) -> dict[str, Any]:
+    """What stands at the head of a report in JSON."""
     return {
         "schema": SCHEMA,
         "study": about.study,
@@ -255,11 +266,12 @@ def _about(about: About) -> dict[str, Any]:
     }
 
 
-def _text(lines: Sequence[str]) -> bytes:
+def text_of(lines: Sequence[str]) -> bytes:
+    """The lines of a text file."""
     return ("\n".join(lines).rstrip() + "\n").encode()
 
 
-def _markdown(cells: Cells) -> list[str]:
+def markdown(cells: Cells) -> list[str]:
     """A table in Markdown; text columns to the left, figures to the right."""
     heading, *lines = cells
     is_text = [number == 0 or word in ("claim", "verdict", "where") for number, word in enumerate(heading)]

@@ -1,7 +1,8 @@
 """Experience: tables at which some seats learn, and what each of their decisions led to.
 
 A seat decides at most once a deal, so a decision is an episode of one step: its reward is what the seat received
-minus what it paid from then on to the end of the deal. Decisions wait, each by itself, until their deal has ended.
+minus what it paid from then on to the end of the deal, or, for the objective `match`, what its chance to win the match
+has grown by in the deal (potential.py). Decisions wait, each by itself, until their deal has ended.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from gnav_agents.learned import Network, fit
 from gnav_agents.training.league import LEARNER, League
+from gnav_agents.training.potential import Potential, at_end
 from gnav_env.rules import Rules
 from gnav_env.state import NUM_ACTIONS
 from gnav_env.vector import Tables
@@ -33,7 +35,7 @@ class Decisions:
     log_prob: NDArray[np.float32]
     """[N], of the action, under the policy that chose it"""
     reward: NDArray[np.float32]
-    """[N], lives received - paid by that seat from the decision to the end of the deal"""
+    """[N], lives received - paid by that seat from the decision to the end of the deal; or chance gained in the deal"""
 
     def __len__(self) -> int:
         return len(self.action)
@@ -72,8 +74,11 @@ class Field:
         width: int,
         seed: int,
         league: League,
+        potential: Potential | None = None,
     ) -> None:
         self.league = league
+        self.potential = potential
+        """None: lives are what counts."""
         self.width = width
         self.tables = Tables(rules, num_seats, num_tables, seed=seed)
         self.kinds = league.table_kinds(num_tables)
@@ -87,6 +92,8 @@ class Field:
         self.action = np.zeros(shape, np.int8)
         self.log_prob = np.zeros(shape, np.float32)
         self.balance_before = np.zeros(shape, np.int16)
+        self.chance = np.zeros(shape) if potential is None else potential.of(self.tables.records)
+        """Each seat's chance to win the match when the deal began; zeros if lives are what counts."""
 
     def seat_all(self, rng: np.random.Generator) -> None:
         """New seatings at all tables, for matches that begin."""
@@ -125,14 +132,16 @@ class Field:
     def _finish(self, rng: np.random.Generator) -> Decisions:
         """The decisions of deals that have ended; new opponents where a match has."""
         tables = self.tables
-        at = np.nonzero(self.waits & tables.ended_deal[:, None])
-        self.waits[at] = False
+        reward = self._rewards()
+        is_paid = tables.ended_deal if self.potential is None else tables.ended_deal & ~tables.reached_limit
+        at = np.nonzero(self.waits & is_paid[:, None])
+        self.waits[tables.ended_deal] = False
         finished = Decisions(
             self.observation[at],
             self.action_mask[at],
             self.action[at],
             self.log_prob[at],
-            (tables.balance[at] - self.balance_before[at]).astype(np.float32),
+            reward[at].astype(np.float32),
         )
         over = np.flatnonzero(tables.ended_match | tables.reached_limit)
         if len(over):
@@ -140,6 +149,22 @@ class Field:
             self.league.record(self.seating[counts], tables.place[counts])
             self.seating[over] = self.league.seat(self.kinds[over], tables.num_seats, rng)
         return finished
+
+    def _rewards(self) -> NDArray[Any]:
+        """[B, S]: what the deals that have ended have brought; the chances are then those of the next ones.
+
+        A match that was cut off has no end, so with chances nobody is paid for its last deal.
+        """
+        tables = self.tables
+        if self.potential is None:
+            return tables.balance - self.balance_before
+        rows = np.flatnonzero(tables.ended_deal)
+        next_chance = self.chance.copy()
+        next_chance[rows] = self.potential.of(tables.records[rows])
+        after = np.where(tables.ended_match[:, None], at_end(tables.place), next_chance)
+        gained = after - self.chance
+        self.chance = next_chance
+        return gained
 
     def state(self) -> dict[str, NDArray[Any]]:
         """All that a run which is picked up again needs, by name; `restore` takes it back."""
@@ -170,4 +195,5 @@ _FIELD_STATE = (
     "action",
     "log_prob",
     "balance_before",
+    "chance",
 )

@@ -122,8 +122,10 @@ class TrainConfig(Section):
     """Name of a ruleset, or path of a YAML file."""
     seats: Annotated[tuple[int, ...], BeforeValidator(_as_list), Field(min_length=1)] = (6,)
     """Seats at the tables; several numbers train one agent on tables of each size."""
-    objective: Literal["deal"] = "deal"
-    """What is learned: `deal` is to lose few lives in each deal."""
+    objective: Literal["deal", "match"] = "deal"
+    """What is learned: `deal` is to lose few lives in each deal, `match` to be the last survivor."""
+    match_values: str | None = None
+    """For the objective `match`: the path of `values.json` from `gnav solve match`."""
     seed: int = Field(default=0, ge=0, lt=2**63)
     total_decisions: int = Field(ge=1)
     """Decisions of learning seats after which the run is finished."""
@@ -143,6 +145,14 @@ class TrainConfig(Section):
         if len(set(seats)) != len(seats):
             raise ValueError(f"each number of seats once, not {list(seats)}")
         return tuple(sorted(seats))
+
+    @model_validator(mode="after")
+    def _check_objective(self) -> "TrainConfig":
+        if self.objective == "match" and self.match_values is None:
+            raise ValueError("objective match needs match_values, the path of a file made by `gnav solve match`")
+        if self.objective != "match" and self.match_values is not None:
+            raise ValueError(f"match_values are for the objective match, not {self.objective}")
+        return self
 
     @model_validator(mode="after")
     def _check_tables(self) -> "TrainConfig":

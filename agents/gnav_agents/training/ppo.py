@@ -145,7 +145,8 @@ class SelfPlayPPO(MaskablePPO):
         )
         rollout_buffer.compute_returns_and_advantage(last_values=torch.zeros(self.n_envs), dones=ones)
         self.num_timesteps += self.n_envs
-        self.logger.record("collect/lives_lost", -float(decisions.reward.mean()))
+        lost = "lives_lost" if self.fields[0].potential is None else "chance_lost"
+        self.logger.record(f"collect/{lost}", -float(decisions.reward.mean()))
         self.logger.record("collect/exchanges", float(decisions.action.mean()))
         return True
 

@@ -25,6 +25,7 @@ from gnav_agents.training.collect import Field
 from gnav_agents.training.config import TrainConfig, read_config, to_yaml
 from gnav_agents.training.evaluate import Evaluation, Population
 from gnav_agents.training.league import League
+from gnav_agents.training.potential import Potential, read_potentials
 from gnav_agents.training.ppo import SelfPlayPPO
 from gnav_agents.training.report import write_report
 from gnav_env.errors import GnavError
@@ -103,6 +104,9 @@ class Trainer:
         collecting, shuffling, weights = (int(s.generate_state(1, np.uint64)[0] >> 1) for s in seeds[:3])
         self.league = League(config.league, self.rules, sizes)
         self.population = Population(config.evaluation, self.rules, sizes)
+        potentials: dict[int, Potential] = {}
+        if config.match_values is not None:
+            potentials = read_potentials(config.match_values, self.rules, sizes)
         fields = [
             Field(
                 self.rules,
@@ -111,6 +115,7 @@ class Trainer:
                 width=num_features(max(sizes)),
                 seed=int(seeds[3 + i].generate_state(1, np.uint64)[0] >> 1),
                 league=self.league,
+                potential=potentials.get(size),
             )
             for i, size in enumerate(sizes)
         ]

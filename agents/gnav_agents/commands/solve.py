@@ -1,0 +1,257 @@
+"""`gnav solve`: equilibria of a deal and of a match."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gnav_agents.commands.options import OverwriteOption
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from gnav_agents.solve.deal import SolvedDeal
+    from gnav_env.rules import Rules
+
+__all__ = ["solve"]
+
+solve = typer.Typer(invoke_without_command=True, help="Find equilibria: of a deal, in lives, and of a whole match.")
+
+_Rules = Annotated[str, typer.Option(help="Ruleset: a name or the path of a YAML file.")]
+_Seed = Annotated[int, typer.Option(help="Of the sampled deals (7 seats and more).")]
+_Workers = Annotated[int | None, typer.Option(help="Threads.", show_default="one for each core")]
+
+
+@solve.callback()
+def count_or_command(
+    context: typer.Context,
+    count: Annotated[bool, typer.Option("--count", help="Count information states, and end.")] = False,
+    rules: Annotated[str, typer.Option(help="With --count: rulesets with commas between.")] = "pagat,letters",
+    seats: Annotated[str, typer.Option(help="With --count: numbers of seats, as in `2-4,6`.")] = "2-4",
+) -> None:
+    """Find equilibria: of a deal, in lives, and of a whole match.
+
+    `gnav solve --count` says how many information states there are to solve.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if not count:
+        print(context.get_help())
+        raise typer.Exit
+    from rich.console import Console
+    from rich.table import Table
+
+    from gnav_agents.solve.deal import deal_tree
+    from gnav_agents.studies.cells import parse_seats
+    from gnav_env.variants import get_rules
+
+    table = Table(title="information states of a deal, by seat in the order of action")
+    for name in ("rules", "seats", "public nodes", "information states", "by seat"):
+        table.add_column(name, justify="left" if name in ("rules", "by seat") else "right")
+    for name in rules.split(","):
+        ruleset = get_rules(name.strip())
+        for num_seats in parse_seats(seats):
+            tree = deal_tree(ruleset, num_seats)
+            num_nodes = sum(node.actor >= 0 for node in tree.nodes)
+            by_seat = " ".join(f"{num:,}" for num in tree.states_by_seat())
+            table.add_row(ruleset.name, str(num_seats), f"{num_nodes:,}", f"{tree.num_states:,}", by_seat)
+    Console().print(table)
+
+
+@solve.command()
+def deal(
+    rules: _Rules = "pagat",
+    seats: Annotated[int, typer.Option(help="Seats: up to 6 exactly, more by samples.")] = 4,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the solution.", show_default="results/RULES-SEATS.npz")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(help="NashConv, in lives a deal, at which to be content.")] = 1e-6,
+    check: Annotated[
+        bool, typer.Option(help="Work out NashConv once more by going through all deals with the engine itself.")
+    ] = True,
+    iterations: Annotated[int, typer.Option(help="Rounds of sampled regret matching (7 seats and more).")] = 200,
+    seed: _Seed = 0,
+    workers: _Workers = None,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """An equilibrium of one deal, for the objective lives lost: nobody can lose fewer by playing otherwise.
+
+    Play it with `equilibrium:FILE` wherever an agent can be named.
+    """
+    from gnav_agents.solve.deal import MAX_EXACT_SEATS
+    from gnav_env.errors import GnavError
+    from gnav_env.variants import get_rules
+
+    ruleset = get_rules(rules)
+    file = out or Path("results") / f"{ruleset.name}-{seats}.npz"
+    if file.exists() and not overwrite:
+        raise GnavError(f"{file} is there already: take another --out, or --overwrite")
+    if seats <= MAX_EXACT_SEATS:
+        _solve_exactly(ruleset, seats, file, tolerance, check, _num_workers(workers))
+    else:
+        _solve_by_samples(ruleset, seats, file, iterations, seed)
+
+
+@solve.command()
+def match(
+    rules: _Rules = "pagat",
+    seats: Annotated[int, typer.Option(help="Seats at the start.")] = 3,
+    lives: Annotated[
+        int | None, typer.Option(help="Lives of each seat at the start.", show_default="those of the ruleset")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder; a stopped run goes on there.", show_default="results/match-RULES-SEATSxLIVES"),
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="NashConv of each state, in win probability, at which to be content.")
+    ] = 1e-6,
+    workers: _Workers = None,
+) -> None:
+    """An equilibrium of the whole match: for each score and dealer, play that wins most often.
+
+    The folder gets values.json, the chance to win of each seat in each state, which training can use
+    (`objective: match`), and policies.npz, which `match_equilibrium:FOLDER` plays. `pagat` with 4 seats
+    of 3 lives takes about ten minutes.
+    """
+    from dataclasses import replace
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from gnav_agents.commands.progress import goes_on
+    from gnav_agents.solve.match import solve_match
+    from gnav_env.variants import get_rules
+
+    ruleset = get_rules(rules)
+    if lives is not None:
+        ruleset = replace(ruleset, lives=lives)
+    folder = out or Path("results") / f"match-{ruleset.name}-{seats}x{ruleset.lives}"
+    with goes_on(f"solved states are kept in {folder}"), _progress() as progress:
+        task = progress.add_task("finding the states", total=None)
+        values = solve_match(
+            ruleset,
+            seats,
+            folder,
+            tolerance=tolerance,
+            workers=_num_workers(workers),
+            progress=lambda now: progress.update(
+                task,
+                description=f"lives {now.state}: NashConv {now.nash_conv:.1e}",
+                completed=now.num_done,
+                total=now.num_states,
+            ),
+        )
+    chances = values.value([ruleset.lives] * seats)
+    table = Table(title=f"{ruleset.name}, {seats} seats of {ruleset.lives} lives: {len(values.nash_conv)} states")
+    for name in ("seat, in the order of action", "wins", "gain by a best response"):
+        table.add_column(name, justify="right")
+    for seat, (chance, gain) in enumerate(zip(chances, values.gains, strict=True)):
+        table.add_row(str(seat + 1), f"{chance:.4f}", f"{gain:.1e}")
+    Console().print(table)
+    print("gain: what the seat could win more often by the best response over the whole match")
+    print(f"{folder}: play it as match_equilibrium:{folder}")
+
+
+def _solve_exactly(rules: "Rules", num_seats: int, file: Path, tolerance: float, check: bool, num_workers: int) -> None:
+    """Solve on the public tree, certify, show."""
+    from gnav_agents.solve.deal import solve_deal
+    from gnav_agents.solve.information import InformationStates
+    from gnav_agents.solve.nashconv import nash_conv
+    from gnav_agents.solve.solution import save_solution
+
+    with _progress() as progress:
+        task = progress.add_task("building the public tree", total=None)
+        solved = solve_deal(
+            rules,
+            num_seats,
+            workers=num_workers,
+            tolerance=tolerance,
+            progress=lambda what, gain: progress.update(task, description=f"{what}: NashConv {gain:.1e}"),
+        )
+        how = {"by": solved.how, "rounds": solved.num_rounds, "values": solved.values.tolist()}
+        save_solution(file, solved.tree, solved.stand, nash_conv=solved.nash_conv, solved=how)
+        _say_deal(solved)
+        if check:
+            progress.update(task, description="NashConv again, through all deals with the engine")
+            index = InformationStates(solved.tree).index("table")
+            found = nash_conv(
+                index,
+                solved.stand,
+                rules,
+                num_seats,
+                workers=num_workers,
+                progress=lambda done, total: progress.update(task, completed=done, total=total),
+            )
+            print(f"NashConv by going through all deals with the engine: {found.total:.2e} lives a deal")
+    print(f"{file}: play it as equilibrium:{file}")
+
+
+def _say_deal(solved: "SolvedDeal") -> None:
+    """The value of each seat and NashConv."""
+    from rich.console import Console
+    from rich.table import Table
+
+    num_seats = solved.tree.num_seats
+    table = Table(title=f"{solved.tree.rules.name}, {num_seats} seats: {solved.tree.num_states:,} information states")
+    for name in ("seat, in the order of action", "lives lost a deal", "gain by a best response"):
+        table.add_column(name, justify="right")
+    for seat, (value, gain) in enumerate(zip(solved.values, solved.gains, strict=True)):
+        who = " (dealer)" if seat == num_seats - 1 else " (eldest)" if seat == 0 else ""
+        table.add_row(f"{seat + 1}{who}", f"{-value:.5f}", f"{gain:.1e}")
+    console = Console()
+    console.print(table)
+    console.print(f"by {solved.how}, {solved.num_rounds} sweeps; NashConv {solved.nash_conv:.2e} lives a deal")
+
+
+def _solve_by_samples(rules: "Rules", num_seats: int, file: Path, num_iterations: int, seed: int) -> None:
+    """Solve on the abstraction and measure what a reply gains on deals held out."""
+    from gnav_agents.solve.gain import gain_bound
+    from gnav_agents.solve.sampled import solve_sampled
+    from gnav_agents.solve.situation_policy import SituationPolicy
+
+    with _progress() as progress:
+        task = progress.add_task("playing", total=num_iterations)
+        solution = solve_sampled(
+            rules,
+            num_seats,
+            num_iterations=num_iterations,
+            seed=seed,
+            progress=lambda *_: progress.advance(task),
+        )
+        file.parent.mkdir(parents=True, exist_ok=True)
+        solution.save(file)
+        progress.update(task, description="measuring on deals held out", total=None)
+        bound = gain_bound("the solution", SituationPolicy(solution), rules, num_seats, seed=seed)
+    print(
+        f"{rules.name}, {num_seats} seats, by sampled regret matching on an abstraction of what a seat sees; "
+        f"best-response gain on deals held out, a lower bound: {max(0.0, bound.gain):.5f} lives a deal "
+        f"(95 %: {bound.low:.5f} to {bound.high:.5f})"
+    )
+    print(f"{file}: play it as equilibrium:{file}")
+
+
+def _num_workers(workers: int | None) -> int:
+    import os
+
+    from gnav_env.errors import GnavError
+
+    if workers is not None and workers < 1:
+        raise GnavError(f"workers must be 1 or more, not {workers}")
+    return workers or os.cpu_count() or 1
+
+
+def _progress() -> "Progress":
+    """A bar on stderr that says what is done and for how long."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
