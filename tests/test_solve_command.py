@@ -1,0 +1,85 @@
+"""`gnav solve`: what it counts, what it leaves behind, what it refuses."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gnav_agents.cli import app
+from gnav_agents.match_equilibrium import MatchEquilibrium
+from gnav_agents.registry import make_agent
+from gnav_agents.solve.match_file import MatchValues
+from gnav_agents.solve.situation_policy import SituationPolicy
+from gnav_agents.solve.solution import read_header
+from gnav_env import GnavError
+from gnav_env.reading import rules_to_yaml
+from gnav_env.variants import get_rules
+
+
+def run(*words: object) -> str:
+    """What the command prints."""
+    result = CliRunner().invoke(app, ["solve", *map(str, words)], catch_exceptions=False, env={"COLUMNS": "120"})
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_information_states_are_counted() -> None:
+    said = run("--count", "--rules", "pagat", "--seats", "2-3")
+    assert "420" in said
+    assert "3,101" in said
+    assert "83 754 2,264" in said
+
+
+def test_without_anything_it_says_what_it_can_do() -> None:
+    assert "deal" in run()
+
+
+def test_a_deal_is_solved_certified_and_played(tmp_path: Path) -> None:
+    said = run("deal", "--seats", 2, "--out", tmp_path / "two.npz")
+    assert "NashConv by going through all deals with the engine" in said
+    assert read_header(tmp_path / "two.npz").nash_conv < 1e-6
+    make_agent(f"equilibrium:{tmp_path / 'two.npz'}", "pagat", 2)
+    with pytest.raises(GnavError, match="is there already"):
+        run("deal", "--seats", 2, "--out", tmp_path / "two.npz")
+
+
+def test_a_large_deal_is_solved_by_samples_and_played(tmp_path: Path) -> None:
+    said = run("deal", "--seats", 7, "--iterations", 2, "--out", tmp_path / "seven.npz")
+    assert "a lower bound" in said
+    assert isinstance(make_agent(f"equilibrium:{tmp_path / 'seven.npz'}", "pagat", 7), SituationPolicy)
+
+
+def test_a_match_is_solved_and_played(tmp_path: Path) -> None:
+    said = run("match", "--seats", 2, "--lives", 1, "--out", tmp_path / "match")
+    assert "match_equilibrium:" in said
+    values = MatchValues.load(tmp_path / "match" / "values.json")
+    assert sum(values.value([1, 1])) == pytest.approx(1)
+    rules = get_rules("pagat").replace(lives=1)
+    (tmp_path / "one_life.yaml").write_text(rules_to_yaml(rules))
+    agent = make_agent(f"match_equilibrium:{tmp_path / 'match'}", str(tmp_path / "one_life.yaml"), 2)
+    assert isinstance(agent, MatchEquilibrium)
+    with pytest.raises(GnavError, match="not for pagat"):
+        make_agent(f"match_equilibrium:{tmp_path / 'match'}", "pagat", 2)
+
+
+def test_what_comes_with_the_package_is_for_four_seats_at_most() -> None:
+    make_agent("match_equilibrium", "pagat", 4)
+    with pytest.raises(GnavError, match="is for 2 to 4 seats, not 5"):
+        make_agent("match_equilibrium", "pagat", 5)
+    with pytest.raises(GnavError, match="no match of letters comes with the package"):
+        make_agent("match_equilibrium", "letters", 3)
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("deal", "--seats", 1), "seats must be 2 to 6 to be solved exactly, not 1"),
+        (("deal", "--rules", "kille", "--seats", 3), "cannot be solved exactly: it has when_exchanged"),
+        (("deal", "--seats", 3, "--workers", 0), "workers must be 1 or more, not 0"),
+        (("--count", "--rules", "silent"), "speech: silent"),
+    ],
+)
+def test_what_it_refuses_is_said(words: tuple[object, ...], error: str, tmp_path: Path) -> None:
+    more = ("--out", tmp_path / "x.npz") if words[0] == "deal" else ()
+    with pytest.raises(GnavError, match=error):
+        run(*words, *more)
