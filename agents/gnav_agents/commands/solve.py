@@ -147,7 +147,7 @@ def match(
     for name in ("seat, in the order of action", "wins", "gain by a best response"):
         table.add_column(name, justify="right")
     for seat, (chance, gain) in enumerate(zip(chances, values.gains, strict=True)):
-        table.add_row(str(seat + 1), f"{chance:.4f}", f"{gain:.1e}")
+        table.add_row(str(seat + 1), f"{chance:.4f}", f"{max(0.0, gain):.1e}")
     Console().print(table)
     print("gain: what the seat could win more often by the best response over the whole match")
     print(f"{folder}: play it as match_equilibrium:{folder}")
@@ -198,7 +198,7 @@ def _say_deal(solved: "SolvedDeal") -> None:
         table.add_column(name, justify="right")
     for seat, (value, gain) in enumerate(zip(solved.values, solved.gains, strict=True)):
         who = " (dealer)" if seat == num_seats - 1 else " (eldest)" if seat == 0 else ""
-        table.add_row(f"{seat + 1}{who}", f"{-value:.5f}", f"{gain:.1e}")
+        table.add_row(f"{seat + 1}{who}", f"{-value:.5f}", f"{max(0.0, gain):.1e}")
     console = Console()
     console.print(table)
     console.print(f"by {solved.how}, {solved.num_rounds} sweeps; NashConv {solved.nash_conv:.2e} lives a deal")
