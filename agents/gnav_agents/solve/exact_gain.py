@@ -144,13 +144,14 @@ class Exploiter:
             progress("building the tree of the deal", 0)
         self._tree = deal_tree(get_rules(rules), num_seats)
         self._sweeper = Sweeper(self._tree, lives_payoffs(self._tree), workers=workers)
+        self._states = InformationStates(self._tree)
 
     def gain(self, name: str, agent: Any, *, progress: _Progress | None = None) -> ExactGain:
         """`exact_gain` of the agent."""
         tell = progress or (lambda _what, _share: None)
         tree, sweeper = self._tree, self._sweeper
         sweeper.stand[:] = policy_of(
-            name, agent, tree, sweeper.legal, progress=lambda share: tell("asking the agent", share)
+            name, agent, tree, self._states, sweeper.legal, progress=lambda share: tell("asking the agent", share)
         )
         tell("sweeping over the deal", 0)
         swept = sweeper.sweep(KEEP)
@@ -199,6 +200,7 @@ def policy_of(
     name: str,
     agent: Any,
     tree: Tree,
+    states: InformationStates,
     legal: NDArray[np.int8],
     *,
     progress: Callable[[float], None] | None = None,
@@ -208,7 +210,6 @@ def policy_of(
     It is asked in all of them: a seat that leaves the policy alone leads the others where they never get by themselves.
     In states with more cards of a rank than there are it stands if that is legal. `legal` is that of the sweep.
     """
-    states = InformationStates(tree)
     stand = (legal & 1 > 0).astype(np.float64)
     wanted = np.flatnonzero(np.concatenate([_possible(tree, node) for node in tree.nodes if node.actor >= 0]))
     for first in range(0, len(wanted), _BATCH):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_agents.solve.exact_gain import policy_of, why_not_exact
+from gnav_agents.solve.information import InformationStates
 from gnav_agents.solve.match_certificate import best_values
 from gnav_agents.solve.match_file import SolvedState
 from gnav_agents.solve.match_states import MatchStates, find_states, payoffs_of
@@ -85,7 +86,9 @@ def match_gain(
 def _policy(name: str, agent: Any, states: MatchStates, number: int, workers: int) -> NDArray[np.float32]:
     """The agent's chance of STAND in the deal of a state, [num_states]."""
     tree = replace(states.tree(number), lives=states.states[number].lives)
-    return policy_of(name, agent, tree, states.sweeper(number, workers).legal).astype(np.float32)
+    return policy_of(name, agent, tree, InformationStates(tree), states.sweeper(number, workers).legal).astype(
+        np.float32
+    )
 
 
 def _valued(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gnav_agents.agent import Agent
 from gnav_agents.registry import make_agent
 from gnav_agents.solve.deal import MAX_EXACT_SEATS, deal_tree, settle
+from gnav_agents.solve.exact_gain import policy_of
 from gnav_agents.solve.information import InformationStates
 from gnav_agents.solve.payoffs import lives_payoffs
 from gnav_agents.solve.solution import load_solution, read_header, shipped_solutions
@@ -60,7 +61,6 @@ _SOLVING = 12
 """Sweeps that solving a deal counts for in `num_steps`."""
 _GROWTH = 6
 """How many times longer a sweep takes with a seat more, about."""
-_BATCH = 1 << 14
 _SURE = 0.01
 """A chance of less than this is as good as none: regret matching leaves such."""
 _SAME = 1e-9
@@ -119,7 +119,7 @@ def study_strategy(
         if num_seats > MAX_EXACT_SEATS:
             raise GnavError(f"seats must be 2 to {MAX_EXACT_SEATS} to be solved exactly, not {num_seats}")
         for name in names:
-            _policy_of(name, make_agent(name, rules, num_seats))
+            _check_says_chances(name, make_agent(name, rules, num_seats))
     rows: list[Row] = []
     solved: list[Cell] = []
     for rules, num_seats in cells:
@@ -204,10 +204,7 @@ class _Study:
 
     def _gains_of(self, name: str, agent: Agent) -> NDArray[np.float64]:
         """What each seat's best response gains over the agent, [S]."""
-        choose = _policy_of(name, agent)
-        for first in range(0, self._tree.num_states, _BATCH):
-            states = np.arange(first, min(first + _BATCH, self._tree.num_states))
-            self._sweeper.stand[states] = choose(*self._states.observations(states))[:, STAND]
+        self._sweeper.stand[:] = policy_of(name, agent, self._tree, self._states, self._sweeper.legal)
         return self._sweeper.sweep(KEEP).gains
 
     def _threshold(self, seat: int) -> list[Row]:
@@ -313,9 +310,7 @@ def _levels(rules: Rules) -> list[int]:
     return [number for number in dealt[1:] if number <= min(matadors, default=len(rules.ranks))]
 
 
-def _policy_of(name: str, agent: Agent) -> Callable[..., NDArray[np.float64]]:
-    """What the agent says of its probabilities."""
-    found = getattr(agent, "probabilities", None)
-    if found is None:
+def _check_says_chances(name: str, agent: Agent) -> None:
+    """`GnavError` naming the agent if it does not say its probabilities."""
+    if not hasattr(agent, "probabilities"):
         raise GnavError(f"agent {name}: it cannot be measured exactly, since it does not say its probabilities")
-    return found
