@@ -24,7 +24,7 @@ from gnav_env.engine import (
     wants_deck,
 )
 from gnav_env.observation import observe, write_mask
-from gnav_env.state import BETWEEN, EXCHANGE, NOBODY, NUM_ACTIONS, OVER, STAND, TABLE, TURNS, hand_rank, net_lives
+from gnav_env.state import BETWEEN, EXCHANGE, NOBODY, NUM_ACTIONS, OVER, STAND, TURNS, hand_rank, net_lives
 
 __all__ = ["OUTCOME", "deal", "look", "observe_all", "play_thresholds_all", "start", "start_all", "step", "step_all"]
 
@@ -181,15 +181,17 @@ def observe_all(tables: Any, rules: Any, seats: Any, observations: Any) -> None:
 
 
 @kernel
-def play_thresholds_all(rules: Any, thresholds: Any, seed: int, first_match: int, num_matches: int, places: Any) -> int:
+def play_thresholds_all(
+    tables: Any, rules: Any, thresholds: Any, seed: int, first_match: int, num_matches: int, places: Any
+) -> int:
     """Whole matches of players who EXCHANGE below a rank; gives back the number of decisions.
 
     Seat s plays `thresholds[s]` (int64 [S]) where it is legal. The matches are those numbered from `first_match` under
     `seed`; places int8 [num_matches, S] are written, 0 for seats left when a match of 10,000 deals is given up.
+    They are played at the table `tables` [1].
     """
     num_seats = thresholds.size
-    table = np.zeros(1, TABLE)
-    t, r = table[0], rules[0]
+    t, r = tables[0], rules[0]
     num_decisions = 0
     for match in range(num_matches):
         start(t, r, num_seats, seed, first_match + match, -1)

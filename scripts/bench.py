@@ -216,16 +216,18 @@ def bench_batch(report: Report, seconds: float) -> None:
 def bench_matches(report: Report, seconds: float) -> None:
     """Whole matches of threshold players inside one kernel."""
     from gnav_env import VARIANTS
+    from gnav_env.state import TABLE
     from gnav_env.stepping import play_thresholds_all
 
     rules = VARIANTS["pagat"]
+    table, places = np.zeros(1, TABLE), np.zeros((2000, 6), np.int8)
     thresholds = np.full(6, rules.rank_numbers["6"])
     first = 0
 
     def chunk() -> int:
         nonlocal first
         first += 2000
-        return int(play_thresholds_all(rules.compiled, thresholds, 1, first, 2000, np.zeros((2000, 6), np.int8)))
+        return int(play_thresholds_all(table, rules.compiled, thresholds, 1, first, 2000, places))
 
     chunk()
     rates = [rate(chunk, seconds) for _ in range(TURNS)]

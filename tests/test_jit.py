@@ -1,5 +1,6 @@
 """The compiler: it changes no byte, and its cache is never stale."""
 
+import ast
 import hashlib
 import os
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gnav_agents
 import gnav_env
 from gnav_env import VARIANTS, Tables
 from gnav_env._jit import IS_COMPILED, cache_folder
@@ -76,3 +78,19 @@ def test_no_kernel_reaches_outside_its_arrays() -> None:
         "print(test_jit.digest())"
     )
     assert printed(code, NUMBA_BOUNDSCHECK="1") == digest()
+
+
+def test_no_kernel_makes_records_of_its_own() -> None:
+    """numba frees an array of records once nothing but a record of it is looked at; callers hold on to theirs."""
+    sources = [source for package in (gnav_env, gnav_agents) for source in Path(package.__path__[0]).rglob("*.py")]
+    makers = {
+        f"{source.name}: {function.name}"
+        for source in sources
+        for function in ast.walk(ast.parse(source.read_text()))
+        if isinstance(function, ast.FunctionDef)
+        and any(ast.unparse(one) == "kernel" for one in function.decorator_list)
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("np.zeros", "np.empty", "np.full")
+        if any(isinstance(argument, ast.Name) and argument.id.isupper() for argument in call.args[1:])
+    }
+    assert makers == set()

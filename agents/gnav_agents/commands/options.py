@@ -15,6 +15,7 @@ __all__ = [
     "GainsOption",
     "OverwriteOption",
     "StrictOption",
+    "ThreadsOption",
     "TimeLimitOption",
     "TrustOption",
     "WorkersOption",
@@ -54,6 +55,9 @@ ExecutorOption = Annotated[
 WorkersOption = Annotated[
     int | None,
     typer.Option(help="Units played at the same time with process or ray.", show_default="one for each core"),
+]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Threads.", show_default="one for each core")
 ]
 AddressOption = Annotated[
     str | None, typer.Option(help="Of a Ray cluster: `auto` or HOST:PORT. Without it a local Ray is started.")

@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gnav_agents.commands.options import OverwriteOption
+from gnav_agents.commands.options import OverwriteOption, ThreadsOption
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from gnav_agents.solve.deal import SolvedDeal
     from gnav_env.rules import Rules
 
@@ -18,8 +16,6 @@ __all__ = ["solve"]
 solve = typer.Typer(invoke_without_command=True, help="Find equilibria: of a deal, in lives, and of a whole match.")
 
 _Rules = Annotated[str, typer.Option(help="Ruleset: a name or the path of a YAML file.")]
-_Seed = Annotated[int, typer.Option(help="Of the sampled deals (7 seats and more).")]
-_Workers = Annotated[int | None, typer.Option(help="Threads.", show_default="one for each core")]
 
 
 @solve.callback()
@@ -69,15 +65,24 @@ def deal(
     check: Annotated[
         bool, typer.Option(help="Work out NashConv once more by going through all deals with the engine itself.")
     ] = True,
-    iterations: Annotated[int, typer.Option(help="Rounds of sampled regret matching (7 seats and more).")] = 200,
-    seed: _Seed = 0,
-    workers: _Workers = None,
+    sampled: Annotated[
+        bool,
+        typer.Option(
+            "--sampled",
+            help="Solve an abstraction by samples, as with 7 seats and more; up to 6 it is said what that loses.",
+        ),
+    ] = False,
+    iterations: Annotated[int, typer.Option(min=1, help="Rounds of sampled regret matching.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sampled deals.")] = 0,
+    workers: ThreadsOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
     """An equilibrium of one deal, for the objective lives lost: nobody can lose fewer by playing otherwise.
 
-    Play it with `equilibrium:FILE` wherever an agent can be named.
+    Up to 6 seats it is exact. More are solved by sampled deals, on an abstraction of what a seat sees. Play it with
+    `equilibrium:FILE` wherever an agent can be named.
     """
+    from gnav_agents.arena.executors import num_cores
     from gnav_agents.solve.deal import MAX_EXACT_SEATS
     from gnav_env.errors import GnavError
     from gnav_env.variants import get_rules
@@ -86,10 +91,11 @@ def deal(
     file = out or Path("results") / f"{ruleset.name}-{seats}.npz"
     if file.exists() and not overwrite:
         raise GnavError(f"{file} is there already: take another --out, or --overwrite")
-    if seats <= MAX_EXACT_SEATS:
-        _solve_exactly(ruleset, seats, file, tolerance, check, _num_workers(workers))
+    num_workers = workers or num_cores()
+    if sampled or seats > MAX_EXACT_SEATS:
+        _solve_by_samples(ruleset, seats, file, iterations, seed, num_workers)
     else:
-        _solve_by_samples(ruleset, seats, file, iterations, seed)
+        _solve_exactly(ruleset, seats, file, tolerance, check, num_workers)
 
 
 @solve.command()
@@ -106,7 +112,7 @@ def match(
     tolerance: Annotated[
         float, typer.Option(help="NashConv of each state, in win probability, at which to be content.")
     ] = 1e-6,
-    workers: _Workers = None,
+    workers: ThreadsOption = None,
 ) -> None:
     """An equilibrium of the whole match: for each score and dealer, play that wins most often.
 
@@ -119,7 +125,8 @@ def match(
     from rich.console import Console
     from rich.table import Table
 
-    from gnav_agents.commands.progress import goes_on
+    from gnav_agents.arena.executors import num_cores
+    from gnav_agents.commands.progress import goes_on, time_bar
     from gnav_agents.solve.match import solve_match
     from gnav_env.variants import get_rules
 
@@ -127,14 +134,14 @@ def match(
     if lives is not None:
         ruleset = replace(ruleset, lives=lives)
     folder = out or Path("results") / f"match-{ruleset.name}-{seats}x{ruleset.lives}"
-    with goes_on(f"solved states are kept in {folder}"), _progress() as progress:
+    with goes_on(f"solved states are kept in {folder}"), time_bar() as progress:
         task = progress.add_task("finding the states", total=None)
         values = solve_match(
             ruleset,
             seats,
             folder,
             tolerance=tolerance,
-            workers=_num_workers(workers),
+            workers=workers or num_cores(),
             progress=lambda now: progress.update(
                 task,
                 description=f"lives {now.state}: NashConv {now.nash_conv:.1e}",
@@ -155,19 +162,24 @@ def match(
 
 def _solve_exactly(rules: "Rules", num_seats: int, file: Path, tolerance: float, check: bool, num_workers: int) -> None:
     """Solve on the public tree, certify, show."""
+    from math import isnan
+
+    from gnav_agents.commands.progress import time_bar
     from gnav_agents.solve.deal import solve_deal
     from gnav_agents.solve.information import InformationStates
     from gnav_agents.solve.nashconv import nash_conv
     from gnav_agents.solve.solution import save_solution
 
-    with _progress() as progress:
+    with time_bar() as progress:
         task = progress.add_task("building the public tree", total=None)
         solved = solve_deal(
             rules,
             num_seats,
             workers=num_workers,
             tolerance=tolerance,
-            progress=lambda what, gain: progress.update(task, description=f"{what}: NashConv {gain:.1e}"),
+            progress=lambda what, gain: progress.update(
+                task, description=what if isnan(gain) else f"{what}: NashConv {gain:.1e}"
+            ),
         )
         how = {"by": solved.how, "rounds": solved.num_rounds, "values": solved.values.tolist()}
         save_solution(file, solved.tree, solved.stand, nash_conv=solved.nash_conv, solved=how)
@@ -204,13 +216,17 @@ def _say_deal(solved: "SolvedDeal") -> None:
     console.print(f"by {solved.how}, {solved.num_rounds} sweeps; NashConv {solved.nash_conv:.2e} lives a deal")
 
 
-def _solve_by_samples(rules: "Rules", num_seats: int, file: Path, num_iterations: int, seed: int) -> None:
-    """Solve on the abstraction and measure what a reply gains on deals held out."""
+def _solve_by_samples(
+    rules: "Rules", num_seats: int, file: Path, num_iterations: int, seed: int, num_workers: int
+) -> None:
+    """Solve on the abstraction, and say what a best response gains on it: at least, and exactly where that can be."""
+    from gnav_agents.commands.progress import time_bar
+    from gnav_agents.solve.exact_gain import exact_gain, why_not_exact
     from gnav_agents.solve.gain import gain_bound
     from gnav_agents.solve.sampled import solve_sampled
     from gnav_agents.solve.situation_policy import SituationPolicy
 
-    with _progress() as progress:
+    with time_bar() as progress:
         task = progress.add_task("playing", total=num_iterations)
         solution = solve_sampled(
             rules,
@@ -221,37 +237,27 @@ def _solve_by_samples(rules: "Rules", num_seats: int, file: Path, num_iterations
         )
         file.parent.mkdir(parents=True, exist_ok=True)
         solution.save(file)
+        policy = SituationPolicy(solution)
+        print(f"{rules.name}, {num_seats} seats, by sampled regret matching on an abstraction of what a seat sees")
         progress.update(task, description="measuring on deals held out", total=None)
-        bound = gain_bound("the solution", SituationPolicy(solution), rules, num_seats, seed=seed)
-    print(
-        f"{rules.name}, {num_seats} seats, by sampled regret matching on an abstraction of what a seat sees; "
-        f"best-response gain on deals held out, a lower bound: {max(0.0, bound.gain):.5f} lives a deal "
-        f"(95 %: {bound.low:.5f} to {bound.high:.5f})"
-    )
+        bound = gain_bound("the solution", policy, rules, num_seats, seed=seed)
+        print(
+            f"best-response gain on deals held out, a lower bound: {max(0.0, bound.gain):.5f} lives a deal, mean over "
+            f"the seats (95 %: {max(0.0, bound.low):.5f} to {max(0.0, bound.high):.5f})"
+        )
+        if reason := why_not_exact(policy, rules, num_seats):
+            print(f"what the abstraction loses is not known: {reason}")
+        else:
+            exact = exact_gain(
+                "the solution",
+                policy,
+                rules,
+                num_seats,
+                workers=num_workers,
+                progress=lambda what, _: progress.update(task, description=what),
+            )
+            print(
+                f"what the abstraction loses, by the best responses themselves: {exact.gain:.5f} lives a deal, mean "
+                f"over the seats; NashConv {sum(exact.gains):.5f}"
+            )
     print(f"{file}: play it as equilibrium:{file}")
-
-
-def _num_workers(workers: int | None) -> int:
-    import os
-
-    from gnav_env.errors import GnavError
-
-    if workers is not None and workers < 1:
-        raise GnavError(f"workers must be 1 or more, not {workers}")
-    return workers or os.cpu_count() or 1
-
-
-def _progress() -> "Progress":
-    """A bar on stderr that says what is done and for how long."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
     from gnav_agents.studies.report import About
 
 __all__ = ["study"]
@@ -144,12 +142,13 @@ class _Work:
     """The folder and the bar of a study while it runs, and what is said in the end."""
 
     def __init__(self, folder: Path, about: "About", overwrite: bool, total: int) -> None:
+        from gnav_agents.commands.progress import steps_bar
         from gnav_agents.studies.report import prepare_folder
         from gnav_env._jit import cache_is_cold
 
         prepare_folder(folder, about, overwrite=overwrite)
         self._folder, self._about = folder, about
-        self._progress = _progress()
+        self._progress = steps_bar()
         self._task = self._progress.add_task("compiling, once" if cache_is_cold() else "playing", total=total)
 
     def __enter__(self) -> "_Work":
@@ -205,19 +204,4 @@ def _command(name: str, options: dict[str, Any]) -> str:
 
     return shlex.join(
         ["gnav", "study", name, *(str(word) for key, value in options.items() for word in (f"--{key}", value))]
-    )
-
-
-def _progress() -> "Progress":
-    """A bar on stderr with what is done and the time left."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
-
-    return Progress(
-        "{task.description}",
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
     )

@@ -2,7 +2,8 @@
 
 Rounds of best responses, seat after seat (sweep.py), end in a policy from which no seat gains, mostly within six. The
 first rounds let everybody do the wrong thing now and then, so that play is sensible too where a table without mistakes
-never gets. Where the rounds go in circles, regret matching takes over. With three seats and more there are several
+never gets. Where the rounds go in circles, regret matching takes over. Large deals begin from what sampled.py finds in
+seconds, which saves two rounds of minutes. With three seats and more there are several
 equilibria: what certifies one is NashConv, the sum of what the seats could gain, not its values.
 """
 
@@ -13,7 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gnav_agents.solve.asked import policy_of
+from gnav_agents.solve.information import InformationStates
 from gnav_agents.solve.payoffs import lives_payoffs
+from gnav_agents.solve.sampled import solve_sampled
+from gnav_agents.solve.situation_policy import SituationPolicy
 from gnav_agents.solve.sweep import KEEP, REGRET, RESPOND, Sweeper
 from gnav_agents.solve.tree import Tree, build_tree
 from gnav_env.errors import GnavError
@@ -30,6 +35,8 @@ _CLOSE = 1e-4
 """NashConv at which rounds with trembling have done their work."""
 _MAX_ROUNDS = 12
 _MAX_REGRET_ROUNDS = 4096
+_MANY_STATES = 100_000
+"""Information states from which on sampling first is worth its time."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +83,22 @@ def solve_deal(
 ) -> SolvedDeal:
     """An equilibrium of the deal; NashConv is below `tolerance`, or as low as could be reached.
 
-    `progress` is told what each round was and the NashConv found on the way.
+    `progress` is told what each round was and the NashConv found on the way, NaN before the first.
     """
     tree = deal_tree(rules, num_seats)
     sweeper = Sweeper(tree, lives_payoffs(tree), workers=workers)
+    if tree.num_states >= _MANY_STATES and rules.can_seat(num_seats):
+        _begin_from_samples(sweeper, progress)
     return settle(sweeper, tolerance=tolerance, progress=progress)
+
+
+def _begin_from_samples(sweeper: Sweeper, progress: Callable[[str, float], None] | None) -> None:
+    """The sweeper's policy is what sampled deals say, without mixing; it is the same each time."""
+    tree = sweeper.tree
+    if progress is not None:
+        progress("sampling deals", np.nan)
+    sampled = SituationPolicy(solve_sampled(tree.rules, tree.num_seats))
+    sweeper.stand[:] = policy_of("sampled", sampled, tree, InformationStates(tree), sweeper.legal) >= 0.5
 
 
 def settle(

@@ -343,7 +343,17 @@ class InformationStates:
     def _read(self, rows: NDArray[np.uint32], *, by_table: bool) -> NDArray[np.uint64]:
         keys = np.empty(len(self._nodes), np.uint64)
         view = np.zeros(num_features(self.tree.num_seats), np.float32)
-        _read_all(self._histories, self.tree.compiled, self._lives, self._sits_out, by_table, view, rows, keys)
+        _read_all(
+            np.zeros(1, TABLE),
+            self._histories,
+            self.tree.compiled,
+            self._lives,
+            self._sits_out,
+            by_table,
+            view,
+            rows,
+            keys,
+        )
         return keys
 
     def observations(self, states: Sequence[int] | NDArray[np.int64]) -> tuple[Observations, Masks]:
@@ -359,7 +369,15 @@ class InformationStates:
         mask = np.empty((len(states), NUM_ACTIONS), np.int8)
         at = np.searchsorted(self._histories.first_state, states, side="right") - 1
         _observe_states_all(
-            self._histories, self.tree.compiled, self._lives, self._sits_out, at, states, observation, mask
+            np.zeros(1, TABLE),
+            self._histories,
+            self.tree.compiled,
+            self._lives,
+            self._sits_out,
+            at,
+            states,
+            observation,
+            mask,
         )
         return observation, mask
 
@@ -420,10 +438,20 @@ def _replay(histories: _Histories, i: int, t: Any, r: Any, lives: Any, sits_out:
 
 @kernel
 def _read_all(
-    histories: _Histories, rules: Any, lives: Any, sits_out: Any, by_table: bool, view: Any, rows: Any, keys: Any
+    tables: Any,
+    histories: _Histories,
+    rules: Any,
+    lives: Any,
+    sits_out: Any,
+    by_table: bool,
+    view: Any,
+    rows: Any,
+    keys: Any,
 ) -> None:
-    """Write the key of each node, and its row if it is read from an observation; `view` [F] is scratch."""
-    tables = np.zeros(1, TABLE)
+    """Write the key of each node, and its row if it is read from an observation.
+
+    `tables` [1] and `view` [F] are scratch.
+    """
     t, r = tables[0], rules[0]
     order, row = np.zeros(MAX_SEATS, np.int64), np.zeros(PUBLIC_SIZE, np.uint32)
     for i in range(keys.size):
@@ -441,6 +469,7 @@ def _read_all(
 
 @kernel
 def _observe_states_all(
+    tables: Any,
     histories: _Histories,
     rules: Any,
     lives: Any,
@@ -450,8 +479,7 @@ def _observe_states_all(
     observations: Any,
     masks: Any,
 ) -> None:
-    """Write what the actor of node `nodes[b]` sees in the state `states[b]`."""
-    tables = np.zeros(1, TABLE)
+    """Write what the actor of node `nodes[b]` sees in the state `states[b]`; `tables` [1] is scratch."""
     t, r = tables[0], rules[0]
     replayed = -1
     for b in range(states.size):

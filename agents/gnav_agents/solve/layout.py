@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_agents.solve.settled import make_summaries
+from gnav_agents.solve.settled import NO_RANK, make_summaries
 from gnav_agents.solve.tree import Edge, Ending, Node, Tree
 from gnav_env.compiled import MAX_RANKS
 from gnav_env.effects import REDIRECTS
@@ -24,9 +24,6 @@ __all__ = ["END", "ENTER", "EXIT", "LAST", "Layout", "lay_out"]
 
 ENTER, EXIT, END, LAST = 0, 1, 2, 3
 """Steps: reach goes down an edge, values come up it; the deal ends; the last seat acts and the deal ends."""
-
-STANDS, REFUSES, DRAWS = 0, 1, 2
-"""How the last seat's turn ends the deal: it stood, the stock's card answered (or is special), or it was taken."""
 
 MAX_OPEN = 6
 MAX_SETTLED = 16
@@ -69,6 +66,9 @@ EDGE = np.dtype(
             ("from_stock", np.int8),
             ("first_end", np.int64),
             ("num_ends", np.int16),
+            ("draws", np.int16),  # which of the ends it is where the stock's card is taken; -1: none
+            ("first_hands", np.int64),
+            ("num_hands", np.int16),
         ],
     )
 )
@@ -77,20 +77,25 @@ ENDS = np.dtype(
         np.record,
         [
             ("kind", np.int32),
-            ("role", np.int8),
             ("rank", np.int8),  # of the stock's card that refuses or is special
+            ("hands", np.int16),  # which of the edge's hands
+            ("drawn_bit", np.int32),
+        ],
+    )
+)
+HANDS = np.dtype(
+    (
+        np.record,
+        [
             ("low", np.int8),  # the lowest rank among those that all know, NO_RANK if there is none
             ("mask", np.int32),  # who holds it
             ("settled_bits", np.int32, (MAX_SETTLED,)),  # the seat, a bit, that holds each settled card
             ("open_bits", np.int32, (MAX_OPEN,)),  # 0: nobody who is compared
             ("new_bit", np.int32),
-            ("drawn_bit", np.int32),
         ],
     )
 )
-_NO_RANK = 127
-
-
+"""Who holds which card when the deal ends, the stock's last one left out; many an end of an edge has the same."""
 DECK = np.dtype(
     (
         np.record,
@@ -102,6 +107,9 @@ DECK = np.dtype(
     )
 )
 
+_Target = tuple[int, tuple[int, ...]] | None
+"""By how much a number grows from one rank to the next and the ranks in order, if it depends on them."""
+
 
 class Layout(NamedTuple):
     """The arrays. numba takes it as it is."""
@@ -109,6 +117,7 @@ class Layout(NamedTuple):
     nodes: NDArray[Any]
     edges: NDArray[Any]
     ends: NDArray[Any]
+    hands: NDArray[Any]
     numbers: NDArray[np.int32]
     ranks: NDArray[np.int8]
     steps: NDArray[np.int64]
@@ -164,6 +173,9 @@ class _Layer:
         self._is_taken = [effect == 0 and not special for effect, special in zip(turned, is_special, strict=True)]
         self._numbers, self._ranks = _Pool(), _Pool()
         self._ends: list[tuple[Any, ...]] = []
+        self._hands: list[tuple[Any, ...]] = []
+        self._listed: dict[Any, int] = {}
+        self._numbered: dict[Any, int] = {}
         self._edges: list[tuple[Any, ...]] = []
         self._steps: list[tuple[int, int]] = []
         self._dealer = tree.num_seats - 1
@@ -185,6 +197,7 @@ class _Layer:
             nodes=nodes,
             edges=np.array(self._edges, EDGE),
             ends=np.array(self._ends, ENDS),
+            hands=np.array(self._hands, HANDS),
             numbers=self._numbers.joined(np.int32),
             ranks=self._ranks.joined(np.int8),
             steps=np.array(self._steps, np.int64),
@@ -216,10 +229,10 @@ class _Layer:
                 f"may have to go by {len(node.open)} hidden cards, and there is room for {MAX_OPEN}"
             )
         is_dealer = node.actor == self._dealer
-        combos = list(product(*node.domains)) if not is_dealer else []
         strides = _strides(node.domains, node.seen)
-        states = [sum(strides[j] * node.domains[j].index(combo[j]) for j in node.seen) for combo in combos]
-        rows = [rank for combo in combos for rank in (*combo, *[-1] * (MAX_OPEN - len(combo)))]
+        target = [
+            (strides[place], node.domains[place]) if place in strides else None for place in range(len(node.open))
+        ]
         used = [0] * self._num_ranks
         for rank in node.public.values():
             used[rank] += 1
@@ -228,13 +241,42 @@ class _Layer:
             node.depth,
             0 if is_dealer else self._summaries.first[len(node.settled)],
             0 if is_dealer else self._num_summaries(node),
-            len(combos),
+            0 if is_dealer else prod(len(ranks) for ranks in node.domains),
             node.first_state,
             node.num_states,
-            self._numbers.put(states, np.int32),
-            self._ranks.put(rows, np.int8),
+            0 if is_dealer else self._number_combos(node.domains, [], target),
+            0 if is_dealer else self._list_combos(node.domains),
             self._ranks.put(used, np.int8),
         )
+
+    def _list_combos(self, domains: Sequence[Sequence[int]]) -> int:
+        """Where in `ranks` the combinations of open positions with these `domains` are."""
+        key = tuple(domains)
+        if key not in self._listed:
+            rows = [rank for combo in product(*domains) for rank in (*combo, *[-1] * (MAX_OPEN - len(combo)))]
+            self._listed[key] = self._ranks.put(rows, np.int8)
+        return self._listed[key]
+
+    def _number_combos(
+        self,
+        domains: Sequence[Sequence[int]],
+        filters: Sequence[tuple[int, tuple[int, ...]]],
+        target: Sequence[_Target],
+    ) -> int:
+        """Where in `numbers` it stands what each combination adds to the number of one of `target`.
+
+        -1 for those that do not pass the `filters`.
+        """
+        key = (tuple(domains), tuple(filters), tuple(target))
+        if key not in self._numbered:
+            numbers = [
+                sum(to[0] * to[1].index(rank) for rank, to in zip(combo, target, strict=True) if to is not None)
+                if all(combo[place] in ranks for place, ranks in filters)
+                else -1
+                for combo in product(*domains)
+            ]
+            self._numbered[key] = self._numbers.put(numbers, np.int32)
+        return self._numbered[key]
 
     def _to_last(self, node: Node) -> list[tuple[int, Edge]]:
         """The edges from `node` to the last seat's choice on which cards are settled; the child numbers them."""
@@ -295,12 +337,12 @@ class _Layer:
         parent = self._nodes[edge.parent]
         new_position, new_ranks = edge.new or (-1, ())
         child = self._nodes[edge.child] if edge.child >= 0 else None
-        first_end = len(self._ends)
+        first_end, first_hands, draws = len(self._ends), len(self._hands), -1
         target: dict[int, tuple[int, tuple[int, ...]]] = {}
         retired: list[int] = []
         if child is None:
             assert edge.ending is not None
-            self._ends.append(self._end(edge.ending, parent, new_position, STANDS, -1))
+            self._put_ends([(edge.ending, -1, -1)], parent, new_position)
         else:
             is_dealer = child.actor == self._dealer
             places = child.seen if is_dealer else list(range(len(child.open)))
@@ -308,22 +350,17 @@ class _Layer:
             target = {child.open[j]: (strides[j], child.domains[j]) for j in places}
             source = {position: place for place, position in enumerate(parent.open)} | {new_position: NEW}
             if is_dealer:
-                self._put_last_ends(child, parent, new_position)
+                draws = self._put_last_ends(child, parent, new_position)
             else:
                 retired = [source[position] for position in child.settled[len(parent.settled) :]]
-        combos: list[int] = []
-        for combo in product(*parent.domains):
-            if all(combo[place] in ranks for place, ranks in edge.filters):
-                combos.append(_number_of(dict(zip(parent.open, combo, strict=True)), target))
-            else:
-                combos.append(-1)
+        stride, domain = target.get(new_position, (0, new_ranks))
         return (
             edge.parent,
             edge.child,
             edge.action,
             edge.scale,
-            self._numbers.put(combos, np.int32),
-            self._numbers.put([_number_of({new_position: rank}, target) for rank in new_ranks], np.int32),
+            self._number_combos(parent.domains, edge.filters, [target.get(position) for position in parent.open]),
+            self._numbers.put([stride * domain.index(rank) for rank in new_ranks], np.int32),
             self._ranks.put(new_ranks, np.int8),
             len(new_ranks),
             self._ranks.put(edge.faces, np.int8),
@@ -333,40 +370,48 @@ class _Layer:
             edge.from_stock,
             first_end,
             len(self._ends) - first_end,
+            draws,
+            first_hands,
+            len(self._hands) - first_hands,
         )
 
-    def _put_last_ends(self, child: Node, parent: Node, new_position: int) -> None:
-        """How the deal can end at the last seat's choice: first by STAND."""
+    def _put_last_ends(self, child: Node, parent: Node, new_position: int) -> int:
+        """How the deal can end at the last seat's choice: first by STAND. Which one is by taking the stock's card."""
+        ends: list[tuple[Ending, int, int]] = []
+        draws = -1
         for edge in sorted(child.edges, key=lambda edge: edge.action):
             assert edge.ending is not None
-            if edge.action != EXCHANGE:
-                role, rank = STANDS, -1
-            elif edge.new is not None:
-                role, rank = DRAWS, -1
+            if edge.action == EXCHANGE and edge.new is not None:
+                draws = len(ends)
+                ends.append((edge.ending, -1, edge.new[0]))
             else:
-                role, rank = REFUSES, edge.faces[-1]
-            self._ends.append(self._end(edge.ending, parent, new_position, role, rank, edge))
+                ends.append((edge.ending, edge.faces[-1] if edge.action == EXCHANGE else -1, -1))
+        self._put_ends(ends, parent, new_position)
+        return draws
 
-    def _end(
-        self, ending: Ending, parent: Node, new_position: int, role: int, rank: int, last: Edge | None = None
-    ) -> tuple[Any, ...]:
-        def bit(position: int) -> int:
-            return 1 << ending.seats[position] if position in ending.seats else 0
+    def _put_ends(self, ends: Sequence[tuple[Ending, int, int]], parent: Node, new_position: int) -> None:
+        """Each of `ends` with the rank of the stock's card that refused and the position of one taken, if any."""
+        hands: dict[tuple[Any, ...], int] = {}
+        for ending, rank, drawn in ends:
+            number = hands.setdefault(self._hands_of(ending, parent, new_position), len(hands))
+            self._ends.append((ending.kind, rank, number, _bit(ending, drawn)))
+        self._hands += hands
 
-        settled = [bit(position) for position in parent.settled]
+    def _hands_of(self, ending: Ending, parent: Node, new_position: int) -> tuple[Any, ...]:
+        settled = tuple(_bit(ending, position) for position in parent.settled)
         assert all(settled), "a settled card has left the hands"
-        drawn = last.new[0] if last is not None and last.new is not None else -1
         return (
-            ending.kind,
-            role,
-            rank,
-            ending.public_low if ending.public_low >= 0 else _NO_RANK,
+            ending.public_low if ending.public_low >= 0 else NO_RANK,
             ending.public_mask,
-            settled + [0] * (MAX_SETTLED - len(settled)),
-            [bit(position) for position in parent.open] + [0] * (MAX_OPEN - len(parent.open)),
-            bit(new_position),
-            bit(drawn),
+            settled + (0,) * (MAX_SETTLED - len(settled)),
+            tuple(_bit(ending, position) for position in parent.open) + (0,) * (MAX_OPEN - len(parent.open)),
+            _bit(ending, new_position),
         )
+
+
+def _bit(ending: Ending, position: int) -> int:
+    """The seat, a bit, that holds the `position`, 0 if nobody does who is compared."""
+    return 1 << ending.seats[position] if position in ending.seats else 0
 
 
 def _strides(domains: Sequence[Sequence[int]], places: Sequence[int]) -> dict[int, int]:
@@ -376,13 +421,3 @@ def _strides(domains: Sequence[Sequence[int]], places: Sequence[int]) -> dict[in
         strides[place] = stride
         stride *= len(domains[place])
     return strides
-
-
-def _number_of(ranks: dict[int, int], target: dict[int, tuple[int, tuple[int, ...]]]) -> int:
-    """What the positions with these `ranks` add to the number of a combination at the edge's other end."""
-    number = 0
-    for position, rank in ranks.items():
-        if position in target:
-            stride, domain = target[position]
-            number += stride * domain.index(rank)
-    return number

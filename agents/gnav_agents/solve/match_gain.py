@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_agents.solve.exact_gain import policy_of, why_not_exact
+from gnav_agents.solve.asked import policy_of
+from gnav_agents.solve.exact_gain import why_not_exact
 from gnav_agents.solve.information import InformationStates
 from gnav_agents.solve.match_certificate import best_values
 from gnav_agents.solve.match_file import SolvedState

@@ -64,6 +64,9 @@ def check_solvable(rules: Rules) -> None:
             raise GnavError(f"ruleset {rules.name} cannot be solved exactly: it has {reason}")
 
 
+_BALANCE = ("fined", "gained", "place")
+"""Of a seat before the showdown: what follows depends on them too."""
+
 PRIVATE, NOT_LIVE = -1, -2
 """Instead of a seat's public rank: its card is hidden; it has none that is compared."""
 
@@ -189,17 +192,34 @@ def build_tree(rules: Rules, lives: Sequence[int], sits_out: Sequence[bool] | No
     return _Builder(rules, tuple(lives), tuple(sits_out or [False] * len(lives))).tree()
 
 
-class _Look:
-    """What the builder wants to know of a table, as plain numbers: records are slow to ask."""
+class _Tables:
+    """A table for each choice on the way down. The arrays are views of their fields: records are slow to ask."""
 
-    def __init__(self, t: Any, num_seats: int) -> None:
-        seats = t["seats"][:num_seats]
-        self.hands: list[int] = seats["hand"].tolist()
-        self.lives: list[int] = seats["lives"].tolist()
-        self.turns: list[int] = seats["turn"].tolist()
-        self.answers: list[int] = seats["answers"].tolist()
-        self.seen: list[list[int]] = seats["seen"].tolist()
-        self.to_act, self.phase, self.drawn = int(t["to_act"]), int(t["phase"]), int(t["drawn"])
+    def __init__(self, num: int, num_seats: int) -> None:
+        self.records = np.zeros(num, TABLE)
+        self._bytes = self.records.view(np.uint8).reshape(num, -1)
+        self.decks: NDArray[np.int8] = self.records["deck"]
+        self.facts = {name: self.records[name] for name in ("to_act", "phase", "drawn")}
+        seats = self.records["seats"][:, :num_seats]
+        self.seats = {name: seats[name] for name in ("hand", "lives", "turn", "answers", "seen", *_BALANCE)}
+
+    def copy(self, source: int, target: int) -> Any:
+        """Table `target` is as `source`."""
+        self._bytes[target] = self._bytes[source]
+        return self.records[target]
+
+
+class _Look:
+    """What the builder wants to know of table number `at`, as plain numbers."""
+
+    def __init__(self, tables: _Tables, at: int) -> None:
+        seats, facts = tables.seats, tables.facts
+        self.hands: list[int] = seats["hand"][at].tolist()
+        self.lives: list[int] = seats["lives"][at].tolist()
+        self.turns: list[int] = seats["turn"][at].tolist()
+        self.answers: list[int] = seats["answers"][at].tolist()
+        self.seen: list[list[int]] = seats["seen"][at].tolist()
+        self.to_act, self.phase, self.drawn = (int(facts[name][at]) for name in ("to_act", "phase", "drawn"))
 
     def has_seen(self, seat: int, position: int) -> bool:
         """`seat` has seen the face at `position`."""
@@ -215,6 +235,7 @@ class _Builder:
         self._r: Any = self._compiled[0]
         self._num_seats = len(lives)
         self._num_ranks = len(rules.ranks)
+        self._tables = _Tables(self._num_seats + 2, self._num_seats)
         self._nodes: list[Node] = []
         self._kind_numbers: dict[Any, int] = {}
         self._kinds: list[Kind] = []
@@ -222,6 +243,8 @@ class _Builder:
         self._asked = self._r.asked[: self._num_ranks].tolist()
         self._turned = self._r.turned[: self._num_ranks].tolist()
         self._is_special = [bool(self._r.special[rank]) and bool(self._r.knocks) for rank in range(self._num_ranks)]
+        self._is_uncompared = [bool(special) for special in self._r.special[: self._num_ranks]]
+        self._skips, self._compares_the_fallen = bool(self._r.skips), self._r.mid_deal_out == COMPARED
         self._dealt = tuple(
             rank for rank in range(self._num_ranks) if self._copies[rank] and not self._is_special[rank]
         )
@@ -240,17 +263,18 @@ class _Builder:
             chance = perm(num_special, num) * perm(self._num_dealt_cards, len(playing) - num)
             for knocking in combinations(playing, num):
                 edge = Edge(parent=0, action=STAND, scale=chance / perm(self._rules.num_cards, len(playing)))
-                t = self._deal(dict.fromkeys(knocking, special))
-                self._go_to(edge, t, start, dict.fromkeys(knocking, special))
+                self._deal(dict.fromkeys(knocking, special))
+                self._go_to(edge, 0, start, dict.fromkeys(knocking, special))
         first_state = 0
         for node in self._nodes:
             node.first_state = first_state
             first_state += node.num_states
         return Tree(self._rules, self._lives, self._sits_out, self._compiled, self._nodes, self._kinds)
 
-    def _deal(self, public: dict[int, int]) -> Any:
-        """A table whose seats have their cards."""
-        t: Any = np.zeros(1, TABLE)[0]
+    def _deal(self, public: dict[int, int]) -> None:
+        """At table 0 the seats have their cards."""
+        self._tables.records[0] = np.zeros((), TABLE)
+        t: Any = self._tables.records[0]
         begin_match(t, self._r, self._num_seats, self._num_seats - 1)
         for seat in range(self._num_seats):
             t.seats[seat].lives = self._lives[seat]
@@ -259,43 +283,42 @@ class _Builder:
         for position, rank in public.items():
             t.deck[position] = rank
         begin_deal(t, self._r)
-        return t
 
-    def _decide(self, node: Node, t: Any) -> None:
-        """All that can follow from the choice at `node`, where the table is `t`."""
+    def _decide(self, node: Node, at: int) -> None:
+        """All that can follow from the choice at `node`, where the table is number `at`."""
         number = len(self._nodes)
         self._nodes.append(node)
-        look = _Look(t, self._num_seats)
+        look = _Look(self._tables, at)
         node.hand = look.hands[node.actor]
         places = [place for place, position in enumerate(node.open) if look.has_seen(node.actor, position)]
         node.seen = sorted(places, key=lambda place: node.open[place] != node.hand)
         node.holders = [
             look.hands.index(node.open[place]) if node.open[place] in look.hands else NOBODY for place in node.seen
         ]
-        own = node.domains[node.seen[0]] if node.hand in node.open else (int(t["deck"][node.hand]),)
+        own = node.domains[node.seen[0]] if node.hand in node.open else (int(self._tables.decks[at, node.hand]),)
         for rank in own[:1] if self._any_choice else own:
-            table = t.copy()
-            table.deck[node.hand] = rank
+            table = self._tables.copy(at, at + 1)
+            self._tables.decks[at + 1, node.hand] = rank
             node.legal.append(int(can_stand(table, self._r)) + 2 * int(can_exchange(table, self._r)))
         if self._any_choice:
             node.legal *= len(own)
         if any(legal & 1 for legal in node.legal) or node.actor == self._num_seats - 1:  # layout.py wants it there
-            self._follow(Edge(parent=number, action=STAND, scale=1.0), t, {}, None)
+            self._follow(Edge(parent=number, action=STAND, scale=1.0), at, {}, None)
         if any(legal & 2 for legal in node.legal):
             for edge, faces, trade in self._challenge(node, number, look):
-                self._follow(edge, t, faces, trade)
+                self._follow(edge, at, faces, trade)
 
     def _is_to_act(self, look: _Look, seat: int) -> bool:
         """The seat may still have a turn."""
         if look.hands[seat] < 0 or look.lives[seat] == 0 or look.turns[seat] != NOT_ACTED:
             return False
-        return not (self._r.skips and look.answers[seat])
+        return not (self._skips and look.answers[seat])
 
     def _challenge(self, node: Node, number: int, look: _Look) -> Iterator[_Outcome]:
         """What EXCHANGE can meet."""
         seats = [seat for seat in range(node.actor + 1, self._num_seats) if look.hands[seat] >= 0]
         row = [look.hands[seat] for seat in seats]
-        is_final = not any(self._is_to_act(look, seat) for seat in seats if not self._r.skips)
+        is_final = not any(self._is_to_act(look, seat) for seat in seats if not self._skips)
         yield from self._walk(node, look, row, Edge(parent=number, action=EXCHANGE, scale=1.0), {}, is_final)
 
     def _walk(
@@ -389,24 +412,24 @@ class _Builder:
         num_special = sum(self._is_special[rank] for rank in node.public.values())
         return self._rules.num_cards - node.num_dealt - num_special - num_more
 
-    def _follow(self, edge: Edge, t: Any, faces: dict[int, int], trade: tuple[int, tuple[int, ...]] | None) -> None:
-        """The choice of the edge is made, with these faces on the way."""
+    def _follow(self, edge: Edge, at: int, faces: dict[int, int], trade: tuple[int, tuple[int, ...]] | None) -> None:
+        """The choice of the edge is made at table number `at`, with these faces on the way."""
         parent = self._nodes[edge.parent]
-        table = t.copy()
+        table, deck = self._tables.copy(at, at + 1), self._tables.decks[at + 1]
         for position, rank in faces.items():
-            table.deck[position] = rank
+            deck[position] = rank
         for place, ranks in edge.filters:
-            table.deck[parent.open[place]] = ranks[0]
+            deck[parent.open[place]] = ranks[0]
         if trade is not None:
             edge.new = trade
             if not edge.from_stock:
                 edge.scale /= self._num_unseen(parent, len(edge.faces), trade[0] < self._num_seats)
-            table.deck[trade[0]] = trade[1][0]
+            deck[trade[0]] = trade[1][0]
         take_turn(table, self._r, edge.action)
-        self._go_to(edge, table, parent, {**parent.public, **faces})
+        self._go_to(edge, at + 1, parent, {**parent.public, **faces})
 
-    def _go_to(self, edge: Edge, t: Any, parent: Node, public: dict[int, int]) -> None:
-        """The edge leads to the state of table `t`: somebody is to act, or a card is still to be seen, or it ends."""
+    def _go_to(self, edge: Edge, at: int, parent: Node, public: dict[int, int]) -> None:
+        """The edge leads to table number `at`: somebody is to act, or a card is still to be seen, or it ends."""
         domains = dict(zip(parent.open, parent.domains, strict=True))
         for place, ranks in edge.filters:
             domains[parent.open[place]] = ranks
@@ -415,7 +438,7 @@ class _Builder:
         if edge.new is not None:
             domains[edge.new[0]] = edge.new[1]
             num_dealt += 1
-        look = _Look(t, self._num_seats)
+        look = _Look(self._tables, at)
         is_over = look.phase != TURNS or look.to_act == NOBODY
         touched = {*domains, *parent.settled, *public}
         if is_over:
@@ -432,7 +455,7 @@ class _Builder:
         elif unseen and not is_over:
             raise GnavError(f"ruleset {self._rules.name} cannot be solved: two cards are looked at in one turn")
         if is_over and not unseen:
-            edge.ending = self._ending(t, look, public)
+            edge.ending = self._ending(at, look, public)
             parent.edges.append(edge)
             return
         needed = [position for position in domains if self._stays_open(look, position, is_over)]
@@ -445,16 +468,16 @@ class _Builder:
             public=public,
             num_dealt=num_dealt,
             depth=parent.depth + 1,
-            deck=t.deck.tobytes(),
+            deck=self._tables.decks[at].tobytes(),
             actions=(*parent.actions, edge.action) if parent.actor >= 0 else parent.actions,
         )
         edge.child = len(self._nodes)
         parent.edges.append(edge)
         if is_over:
             self._nodes.append(child)
-            self._go_to(Edge(parent=edge.child, action=STAND, scale=1.0), t, child, public)
+            self._go_to(Edge(parent=edge.child, action=STAND, scale=1.0), at, child, public)
         else:
-            self._decide(child, t)
+            self._decide(child, at)
 
     def _stays_open(self, look: _Look, position: int, is_over: bool) -> bool:
         """The rank of a private position still matters to somebody's choice, or it may yet leave the hands."""
@@ -468,21 +491,21 @@ class _Builder:
         return any(position in (seat, look.hands[seat]) for seat in fallen)
 
     def _is_live(self, look: _Look, seat: int) -> bool:
-        return look.hands[seat] >= 0 and (look.lives[seat] > 0 or self._r.mid_deal_out == COMPARED)
+        return look.hands[seat] >= 0 and (look.lives[seat] > 0 or self._compares_the_fallen)
 
-    def _ending(self, t: Any, look: _Look, public: dict[int, int]) -> Ending:
+    def _ending(self, at: int, look: _Look, public: dict[int, int]) -> Ending:
         """The cards as they lie in the end."""
         seats = {hand: seat for seat, hand in enumerate(look.hands) if self._is_live(look, seat)}
         ranks = {seat: public.get(position, PRIVATE) for position, seat in seats.items()}
-        compared = {seat: rank for seat, rank in ranks.items() if rank >= 0 and not self._r.special[rank]}
+        compared = {seat: rank for seat, rank in ranks.items() if rank >= 0 and not self._is_uncompared[rank]}
         low = min(compared.values(), default=-1)
         mask = sum(1 << seat for seat, rank in compared.items() if rank == low)
         shown = tuple(ranks.get(seat, NOT_LIVE) for seat in range(self._num_seats))
-        balance = [t["seats"][name][: self._num_seats].tolist() for name in ("fined", "gained", "place")]
+        balance = [self._tables.seats[name][at].tolist() for name in _BALANCE]
         key = (look.phase, tuple(map(tuple, balance)), tuple(look.lives), shown)
         if key not in self._kind_numbers:
             self._kind_numbers[key] = len(self._kinds)
-            record = t.copy()
+            record = self._tables.records[at].copy()
             for position in seats:
                 if position in public:
                     record.deck[position] = public[position]

@@ -62,14 +62,14 @@ def sample_choices(
     lost = np.zeros((num_samples, NUM_ACTIONS), np.int64)
     balance = np.zeros((num_samples, NUM_ACTIONS))
     key = _key(seed, num_seats, position)
-    choices_all(rules.compiled, num_seats, level, key, position, rank, status, lost, balance)
+    choices_all(np.zeros(1, TABLE), rules.compiled, num_seats, level, key, position, rank, status, lost, balance)
     return Choices(chose=status[:, 0] != 0, kept=status[:, 1] != 0, lost=lost, balance=balance)
 
 
 def sample_losses(rules: Rules, num_seats: int, level: int, seed: int, num_deals: int) -> NDArray[np.int64]:
     """Lives paid in deals where every seat exchanges below `level`, [num_deals, S] by position: dealer first."""
     lost = np.zeros((num_deals, num_seats), np.int64)
-    losses_all(rules.compiled, level, _key(seed, num_seats, _ALL_SEATS), lost)
+    losses_all(np.zeros(1, TABLE), rules.compiled, level, _key(seed, num_seats, _ALL_SEATS), lost)
     return lost
 
 
@@ -87,7 +87,7 @@ def sample_challenges(
     redirecting = [rules.rank_numbers[rank] for rank in rules.deck if rules.effect(rank).redirect]
     cards = np.repeat(redirecting, [rules.deck[rules.ranks[number]] for number in redirecting]).astype(np.int64)
     key = _key(seed, num_seats, _CHALLENGES)
-    challenges_all(rules.compiled, num_seats, level, key, cards, found, lost, balance)
+    challenges_all(np.zeros(1, TABLE), rules.compiled, num_seats, level, key, cards, found, lost, balance)
     return lost[found], balance[found]
 
 
@@ -98,11 +98,19 @@ def _key(seed: int, num_seats: int, position: int) -> np.uint64:
 
 @kernel
 def choices_all(
-    rules: Any, num_seats: int, level: int, key: Any, position: int, rank: int, status: Any, lost: Any, balance: Any
+    tables: Any,
+    rules: Any,
+    num_seats: int,
+    level: int,
+    key: Any,
+    position: int,
+    rank: int,
+    status: Any,
+    lost: Any,
+    balance: Any,
 ) -> None:
-    """`Choices` in arrays: status [N, 2] is `chose` and `kept`."""
-    table = np.zeros(1, TABLE)
-    t, r = table[0], rules[0]
+    """`Choices` in arrays: status [N, 2] is `chose` and `kept`. They are played at `tables` [1], as all here are."""
+    t, r = tables[0], rules[0]
     begin_match(t, r, num_seats, num_seats - 1)
     num_needed = cards_needed(t, r)
     chooser = _seat_at(t, r, position)
@@ -130,10 +138,9 @@ def choices_all(
 
 
 @kernel
-def losses_all(rules: Any, level: int, key: Any, lost: Any) -> None:
+def losses_all(tables: Any, rules: Any, level: int, key: Any, lost: Any) -> None:
     """Lives paid by position, lost [N, S], in N deals where all exchange below `level`."""
-    table = np.zeros(1, TABLE)
-    t, r = table[0], rules[0]
+    t, r = tables[0], rules[0]
     num_seats: Any = np.int64(lost.shape[1])
     begin_match(t, r, num_seats, num_seats - 1)
     num_needed = cards_needed(t, r)
@@ -151,11 +158,18 @@ def losses_all(rules: Any, level: int, key: Any, lost: Any) -> None:
 
 @kernel
 def challenges_all(
-    rules: Any, num_seats: int, level: int, key: Any, cards: Any, found: Any, lost: Any, balance: Any
+    tables: Any,
+    rules: Any,
+    num_seats: int,
+    level: int,
+    key: Any,
+    cards: Any,
+    found: Any,
+    lost: Any,
+    balance: Any,
 ) -> None:
     """Challenges that meet a plain card, and the same ones with one of `cards` in its place; see sample_challenges."""
-    table = np.zeros(1, TABLE)
-    t, r = table[0], rules[0]
+    t, r = tables[0], rules[0]
     begin_match(t, r, num_seats, num_seats - 1)
     num_needed = cards_needed(t, r)
     num_low = 0

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from gnav_agents.agent import Agent
 from gnav_agents.registry import make_agent
+from gnav_agents.solve.asked import policy_of
 from gnav_agents.solve.deal import MAX_EXACT_SEATS, deal_tree, settle
-from gnav_agents.solve.exact_gain import policy_of
 from gnav_agents.solve.information import InformationStates
 from gnav_agents.solve.payoffs import lives_payoffs
 from gnav_agents.solve.solution import load_solution, read_header, shipped_solutions
