@@ -439,6 +439,18 @@ def test_a_network_in_a_file_is_hosted_like_any_agent(tmp_path: Path) -> None:
     np.testing.assert_array_equal(theirs, ours.probabilities(*questions(6)))
 
 
+def test_the_best_response_to_a_file_is_hosted_as_the_file_is(tmp_path: Path) -> None:
+    save_onnx(tmp_path / "agent.onnx", network(3))
+    name = f"best_response:{tmp_path / 'agent.onnx'}"
+    with Hosted(name, "pagat", 3, time_limit=120) as hosted:
+        assert hosted.probabilities is not None
+        theirs = hosted.probabilities(*questions(3))
+    np.testing.assert_array_equal(theirs, make_agent(name, num_seats=3).probabilities(*questions(3)))
+    (tmp_path / "model.zip").touch()
+    with pytest.raises(GnavError, match="allow it with --trust"):
+        Hosted(f"best_response:{tmp_path / 'model.zip'}", "pagat", 3, time_limit=20)
+
+
 @pytest.mark.slow
 def test_a_trusted_model_is_hosted_and_warned_of_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     small("PPO", flat(6)).save(tmp_path / "model.zip")

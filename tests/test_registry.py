@@ -14,7 +14,7 @@ from gnav_agents import learned, registry
 from gnav_agents.best_response import BestResponse
 from gnav_agents.compact import Compact
 from gnav_agents.counting import Counting
-from gnav_agents.registry import agent_file, agent_names, describe_agents, is_foreign, make_agent
+from gnav_agents.registry import agent_file, agent_names, describe_agents, is_foreign, made_of, make_agent
 from gnav_agents.rollout import Rollout
 from gnav_agents.threshold import Threshold
 from gnav_agents.tips import Tips
@@ -216,6 +216,8 @@ def test_a_best_response_is_as_foreign_as_the_agent_that_it_answers() -> None:
     assert agent_file("foxes:Plain") is not None
     assert agent_file("best_response:foxes:Plain") == agent_file("foxes:Plain")
     assert agent_file("best_response:tips") is None
+    assert made_of("best_response:best_response:foxes:Plain") == "foxes:Plain"
+    assert made_of("threshold:VII") == "threshold:VII"
     with pytest.raises(GnavError, match="foxes:Plain does not say its probabilities, and its best response is made"):
         make_agent("best_response:foxes:Plain")
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from gnav_agents.agent import Agent, checked_actions
 from gnav_agents.belief import BELIEF, UNSURE, draw_cards, read_view
+from gnav_agents.opponents import opponent_level
 from gnav_agents.rebuilding import rank_kinds
-from gnav_agents.rollout import Rollout, others_level, rollout
+from gnav_agents.rollout import Rollout, rollout
 from gnav_agents.threshold import Threshold
 from gnav_agents.uniform import Uniform
 from gnav_env import EXCHANGE, STAND, VARIANTS, GnavError, Rules, Table, Tables, get_rules
@@ -345,9 +346,9 @@ def test_a_view_without_a_card_gets_a_legal_answer() -> None:
 
 
 def test_the_level_of_the_others_falls_with_the_number_of_seats() -> None:
-    levels = [others_level(get_rules("pagat"), num_seats) for num_seats in (2, 6, 20)]
+    levels = [opponent_level(get_rules("pagat"), num_seats) for num_seats in (2, 6, 20)]
     names = [get_rules("pagat").card_name(get_rules("pagat").ranks[level]) for level in levels]
-    assert names == ["VI", "III", "0"]
+    assert names == ["VI", "III", "Pot"]
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "many", "", "100001", "1.5"])

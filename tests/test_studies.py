@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from gnav_agents.agent import legal
 from gnav_agents.commands.study import study
-from gnav_agents.counting import opponent_level
+from gnav_agents.opponents import opponent_level
 from gnav_agents.studies import report, tips
 from gnav_agents.studies.cells import make_grid, parse_seats
 from gnav_agents.studies.claims import CLAIMS, Figure, find, judge_length, verdict_of_lengths

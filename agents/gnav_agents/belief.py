@@ -5,7 +5,8 @@ which the engine is asked, rank by rank; how likely the ranks are is then a matt
 course the positions have nothing to do with each other but for the deck, so that a rank's weight at each position says
 it all, and a sample is drawn position by position.
 
-The others are thought to be threshold players around a level (`chance_of_exchange`, `choose`). rollout.py plays on.
+The others are thought to be the threshold players of opponents.py, with slips (`chance_of_exchange`). rollout.py plays
+on.
 """
 
 # pyright: reportArgumentType=false, reportReturnType=false
@@ -20,10 +21,10 @@ from gnav_agents.rebuilding import begin, rebuild, replay, seat_of, shows, turn_
 from gnav_env._jit import kernel
 from gnav_env.chance import below, random_key
 from gnav_env.compiled import MAX_CARDS, MAX_RANKS
-from gnav_env.engine import act, can_exchange, can_stand, cards_needed, legal_action
-from gnav_env.state import EXCHANGE, STAND, STOOD, hand_rank
+from gnav_env.engine import act, can_exchange, can_stand, cards_needed
+from gnav_env.state import EXCHANGE, STAND, STOOD
 
-__all__ = ["BELIEF", "UNSURE", "chance_of_exchange", "choose", "draw_cards", "read_view"]
+__all__ = ["BELIEF", "UNSURE", "chance_of_exchange", "draw_cards", "read_view"]
 
 BELIEF = np.dtype(
     (
@@ -143,17 +144,6 @@ def chance_of_exchange(t: Any, r: Any, rank: int, level: int) -> float:
         return 0.0
     share = min(max(level + 1 - rank, 0), 3) / 3
     return UNSURE + (1 - 2 * UNSURE) * share
-
-
-@kernel
-def choose(t: Any, r: Any, key: Any, level: int) -> int:
-    """What the seat to act chooses: EXCHANGE below `level`, or below a rank more or less as `key` has it for the seat.
-
-    Where that is illegal the other action. Without the slips that `chance_of_exchange` allows for.
-    """
-    seat = np.int64(t.to_act)
-    wanted: Any = np.int64(hand_rank(t, seat) < level - 1 + below(random_key(key, seat), 3))
-    return legal_action(t, r, wanted)
 
 
 @kernel

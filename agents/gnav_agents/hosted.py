@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from gnav_agents.agent import Masks, Observations
 from gnav_agents.foreign import ForeignCodeWarning, require_trust
-from gnav_agents.registry import make_agent
+from gnav_agents.registry import made_of, make_agent
 from gnav_env.errors import GnavError
 from gnav_env.reading import rules_from_dict
 from gnav_env.rules import Rules
@@ -81,7 +81,7 @@ class Hosted:
             )
         rules = get_rules(rules)
         rules.check_seats(num_seats)
-        require_trust(name, trust=trust)
+        require_trust(made_of(name), trust=trust)
         self.name = name
         self.time_limit = time_limit
         self.most_rows = sys.maxsize

@@ -35,7 +35,7 @@ from gnav_env.errors import GnavError
 from gnav_env.rules import Rules
 from gnav_env.variants import get_rules
 
-__all__ = ["ENTRY_POINTS", "agent_file", "agent_names", "describe_agents", "is_foreign", "make_agent"]
+__all__ = ["ENTRY_POINTS", "agent_file", "agent_names", "describe_agents", "is_foreign", "made_of", "make_agent"]
 
 ENTRY_POINTS = "gnav.agents"
 """The entry point group in which other packages offer agents. A name of ours wins over theirs."""
@@ -163,23 +163,30 @@ def make_agent(name: str, rules: str | Rules = "pagat", num_seats: int = 6, *, t
     raise _unknown(name)
 
 
+def made_of(name: str) -> str:
+    """The agent that the one called `name` is made of in the end: `tips` of ``best_response:tips``; else `name`."""
+    word, _, argument = name.partition(":")
+    if argument and word in _BUILT_IN and _BUILT_IN[word].make_of is not None:
+        return made_of(argument)
+    return name
+
+
 def is_foreign(name: str) -> bool:
     """Whether the agent called `name` may be other people's code: it is none of ours and no trained agent's folder.
 
     A trained agent is data, whoever trained it. An agent of ours that is made of another one is what that one is.
     """
-    word, _, argument = name.partition(":")
-    if word in _BUILT_IN:
-        return bool(argument) and _is_made_of_agent(word) and is_foreign(argument)
+    name = made_of(name)
+    if name.partition(":")[0] in _BUILT_IN:
+        return False
     return name in _offered() or _trained_folder(Path(name)) is None
 
 
 def agent_file(name: str) -> Path | None:
     """The file that makes the agent called `name` what it is, so that a change can be seen; None if there is none."""
+    name = made_of(name)
     word, _, argument = name.partition(":")
     if word in _BUILT_IN:
-        if argument and _is_made_of_agent(word):
-            return agent_file(argument)
         return Path(argument) if argument and Path(argument).is_file() else None
     if name in _offered():
         return _module_file(_offered()[name].module)
@@ -217,10 +224,6 @@ def _form(name: str, agent: _BuiltIn) -> str:
     if agent.argument is None:
         return name
     return f"{name}[:{agent.argument.name}]" if agent.make is not None else f"{name}:{agent.argument.name}"
-
-
-def _is_made_of_agent(word: str) -> bool:
-    return _BUILT_IN[word].make_of is not None
 
 
 def _make_built_in(word: str, argument: str | None, rules: Rules, num_seats: int, *, trust: bool) -> Agent:

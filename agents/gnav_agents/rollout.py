@@ -1,8 +1,8 @@
 """`rollout:N`: both actions played to the end of the deal on N deals that agree with what the seat knows.
 
 belief.py reads the view and draws the cards that the seat does not know; the engine's kernels play on. The others are
-threshold players around the level that does best in such company, as they are when what they did is weighed. What is
-gained is counted in lives: one's own, less the average of the others', since a match is won by outliving them.
+those of opponents.py, as they are when what they did is weighed. What is gained is counted in lives: one's own, less
+the average of the others', since a match is won by outliving them.
 
 Both actions meet the same cards and the same opponents. Luck is keyed by the view: the same view, the same action.
 """
@@ -10,28 +10,27 @@ Both actions meet the same cards and the same opponents. Luck is keyed by the vi
 # pyright: reportArgumentType=false
 # (numba wants np.int64 where a reader and pyright see an int)
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gnav_agents.agent import Masks, Observations, Policy, certain, is_playing
-from gnav_agents.belief import BELIEF, choose, draw_cards, read_view
+from gnav_agents.belief import BELIEF, draw_cards, read_view
+from gnav_agents.opponents import opponent_action, opponent_level
 from gnav_agents.rebuilding import rank_kinds
 from gnav_env._jit import kernel
-from gnav_env.chance import below, random_key, shuffle
+from gnav_env.chance import random_key
 from gnav_env.compiled import MAX_SEATS
-from gnav_env.engine import act, begin_deal, begin_match, can_exchange, can_stand, cards_needed
+from gnav_env.engine import act
 from gnav_env.errors import GnavError
 from gnav_env.observation import num_seats_of, piece
 from gnav_env.rules import Rules
-from gnav_env.state import EXCHANGE, STAND, TABLE, TURNS, hand_rank, net_lives
+from gnav_env.state import EXCHANGE, STAND, TABLE, TURNS, net_lives
 
-__all__ = ["Rollout", "others_level", "rollout"]
+__all__ = ["Rollout", "rollout"]
 
 _MOST_SAMPLES = 100_000
-_NUM_LEVEL_SAMPLES = 20_000
 _UNKNOWN = -1
 
 
@@ -60,7 +59,7 @@ class Rollout(Policy):
         num_seats = num_seats_of(views.shape[1])
         for num_live in np.unique((piece(views, "playing")[..., 0] > 0).sum(axis=1)).tolist():
             if self._levels[max(2, num_live)] == _UNKNOWN:
-                self._levels[max(2, num_live)] = others_level(self._rules, max(2, num_live))
+                self._levels[max(2, num_live)] = opponent_level(self._rules, max(2, num_live))
         gains = np.zeros(len(views))
         _gain_all(
             views,
@@ -84,38 +83,6 @@ def rollout(num_samples: str, rules: Rules) -> Rollout:
     if not (num_samples.isascii() and num_samples.isdigit()):
         raise GnavError(f"rollout: the number of deals must be 1 to {_MOST_SAMPLES}, not {num_samples!r}")
     return Rollout(rules, int(num_samples))
-
-
-@cache
-def others_level(rules: Rules, num_seats: int) -> int:
-    """The number of the rank below which the others exchange: a threshold that is the best reply to itself.
-
-    Three times the best threshold against the last one. Pagat: VI at two seats, III at six, the 0 at twenty.
-    """
-    level = len(rules.ranks) // 3
-    for _ in range(3):
-        gains = np.zeros(len(rules.ranks))
-        _gain_by_rank(rules.compiled, num_seats, level, _NUM_LEVEL_SAMPLES, np.zeros(2, TABLE), gains)
-        level = int(np.argmax(np.append(0, np.cumsum(gains))))
-    return level
-
-
-@kernel
-def _gain_by_rank(rules: Any, num_seats: int, level: int, num_samples: int, tables: Any, gains: Any) -> None:
-    """Add to gains [ranks] what EXCHANGE gains over STAND for seat 0 with each rank, among others of `level`."""
-    t, r = tables[0], rules[0]
-    for sample in range(num_samples):
-        key = random_key(0, sample)
-        begin_match(t, r, num_seats, below(random_key(key, MAX_SEATS), num_seats))
-        shuffle(t.deck, r, key, 0, cards_needed(t, r))
-        begin_deal(t, r)
-        for _ in range(num_seats):
-            if t.to_act <= 0:
-                break
-            act(t, r, choose(t, r, key, level))
-        if t.to_act == 0 and can_stand(t, r) and can_exchange(t, r):
-            gain = _play_on(tables, r, key, EXCHANGE, level) - _play_on(tables, r, key, STAND, level)
-            gains[hand_rank(t, 0)] += gain
 
 
 @kernel
@@ -190,7 +157,7 @@ def _play_on(tables: Any, r: Any, key: Any, action: int, level: int) -> float:
     for _ in range(num_seats):
         if t.phase != TURNS:
             break
-        act(t, r, choose(t, r, key, level))
+        act(t, r, opponent_action(t, r, key, np.int64(t.to_act), level))
     num_others, others = 0, 0
     for seat in range(1, num_seats):
         if t.seats[seat].hand >= 0:

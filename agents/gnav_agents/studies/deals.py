@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_agents.counting import opponent_action, relative_balance
+from gnav_agents.opponents import opponent_action, relative_balance
 from gnav_env._jit import kernel
 from gnav_env.chance import below, random_key, shoe_key, shuffle
 from gnav_env.effects import REDIRECTS

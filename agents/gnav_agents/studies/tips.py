@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_agents.agent import Agent, Masks, Observations, Policy, certain
-from gnav_agents.counting import Counting, opponent_level
+from gnav_agents.counting import Counting
+from gnav_agents.opponents import opponent_level
 from gnav_agents.studies.cells import Grid
 from gnav_agents.studies.claims import BY_FAR, CLAIMS, LONG_SEATS, SAFE, Figure, Finding, find, judge_length
 from gnav_agents.studies.deals import Choices, sample_challenges, sample_choices, sample_losses
