@@ -16,7 +16,7 @@ RANKS = [0, 1, 3]
 
 @pytest.fixture(scope="module")
 def summaries() -> Summaries:
-    return make_summaries(COPIES, RANKS, 4)
+    return make_summaries(COPIES, RANKS, 4, [3])
 
 
 def added(summaries: Summaries, cards: tuple[int, ...]) -> int:

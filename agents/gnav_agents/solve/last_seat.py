@@ -15,6 +15,9 @@ from gnav_env.state import EXCHANGE, STAND
 
 __all__ = ["go_through_last"]
 
+_NOTHING = 1e-13
+"""Less than this share of the cards of a rank is what rounding leaves where all are gone."""
+
 
 @kernel
 def go_through_last(
@@ -29,53 +32,128 @@ def go_through_last(
     work: Any,
     is_back: bool,
 ) -> None:
-    """Down to the last seat's choices, to see what they are worth, or back with what follows from them."""
+    """Down to the last seat's choices, to see what they are worth, or back with what follows from them.
+
+    The summaries of a family differ only in how many cards are left of the new one's rank.
+    """
     numbers, ranks, used, deck = layout.numbers, layout.ranks, layout.used, layout.decks[0]
-    lows, holders_of_low, ends, hands = layout.low, layout.holds_low, layout.ends, layout.hands
-    played, worth = choices.played, choices.worth
-    here, action, actor = layout.starts[node.depth], np.int64(edge.action), np.int64(child.actor)
-    num_groups = max(1, np.int64(edge.num_new))
-    for s in range(node.num_summaries):
-        summary = node.first_summary + s
-        count_left(deck, used, ranks, node, summary, work)
-        low_settled, holders = np.int64(lows[summary]), np.int64(holders_of_low[summary])
-        for combo in range(node.num_combos):
-            i = here + s * node.num_combos + combo
+    ends, hands, played, worth = layout.ends, layout.hands, choices.played, choices.worth
+    here, action, actor, step = layout.starts[node.depth], np.int64(edge.action), np.int64(child.actor), node.num_combos
+    num_cards = node.num_settled if edge.num_new > 0 else np.int64(0)
+    num_groups, num_ranks = max(1, np.int64(edge.num_new)), used.shape[1]
+    work.each[:] = 0
+    for family in range(node.first_family, node.first_family + node.num_families):
+        begin, behind = layout.family[family], layout.family[family + 1]
+        count_left(deck, used, ranks, node, begin, work)
+        for combo in range(step):
+            first = here + (begin - node.first_summary) * step + combo
             target = child.first_state + numbers[edge.combos_at + combo]
-            if target < child.first_state or (reach[i] == 0 and not is_back):
+            if target < child.first_state:
                 continue
-            w = np.float64(edge.scale)
-            if not is_back:
-                w *= reach[i]
+            at = node.ranks_at + MAX_OPEN * combo
+            take(work, ranks, at, MAX_OPEN)
+            w = edge.scale * take(work, ranks, edge.faces_at, edge.num_faces)
+            if w > 0 and not is_back:
+                _weigh(reach, first, step, used, layout.cards, num_cards, begin, behind, edge.num_new > 0, work)
                 if node.actor >= 0:
                     stand = played[node.first_state + numbers[node.states_at + combo]]
                     w *= stand if action == STAND else 1 - stand
-            at = node.ranks_at + MAX_OPEN * combo
-            take(work, ranks, at, MAX_OPEN)
-            w *= take(work, ranks, edge.faces_at, edge.num_faces)
-            if w > 0:
-                for number in range(np.int64(edge.num_hands)):
-                    low, mask = lowest(hands[edge.first_hands + number], low_settled, holders, ranks, at)
-                    work.lows[number] = low
-                    work.masks[number] = mask
-                _look_at_stock(deck, used.shape[1], work)
+            if w > 0 and (is_back or work.total > 0):
+                _look_at_hands(hands, edge, ranks, at, layout.low[begin], layout.holds_low[begin], work)
+                _look_at_stock(deck, num_ranks, work)
                 group = 0
                 while group < num_groups:
-                    behind = _end_of_group(deck, edge, ranks, group, work)
+                    next_group = _end_of_group(deck, edge, ranks, group, work)
                     _join_new(hands, edge, ranks, group, work)
                     if is_back:
                         _come_back(
-                            deck, ends, hands, payoffs, edge, numbers, ranks, group, behind, w, target,
-                            played, values, action, i, work, used.shape[1],
+                            deck, ends, hands, payoffs, edge, numbers, ranks, group, next_group, target, played,
+                            work, num_ranks,
                         )  # fmt: skip
                     else:
                         _look_at_choices(
-                            deck, ends, hands, payoffs, edge, numbers, ranks, group, behind, w, target,
-                            worth, actor, work, used.shape[1],
+                            deck, ends, hands, payoffs, edge, numbers, ranks, group, next_group, w, target, worth,
+                            actor, work, num_ranks,
                         )  # fmt: skip
-                    group = behind
+                    group = next_group
+                if is_back:
+                    _add_up(edge, ranks, used, begin, work, payoffs.shape[2])
+                    _spread(values, action, w, first, step, layout.cards, num_cards, begin, behind, work)
             put_back(work, ranks, edge.faces_at, edge.num_faces)
             put_back(work, ranks, at, MAX_OPEN)
+
+
+@kernel
+def _weigh(
+    reach: Any,
+    first: int,
+    step: int,
+    used: Any,
+    cards: Any,
+    num_cards: int,
+    begin: int,
+    behind: int,
+    with_new: bool,
+    work: Any,
+) -> None:
+    """`work.total` and, if a new card is looked at, `work.num` are those of the summaries `begin` to `behind` - 1."""
+    work.total = 0
+    work.num[:] = 0
+    for summary in range(begin, behind):
+        w = reach[first + (summary - begin) * step]
+        if w > 0:
+            work.total += w
+            for j in range(num_cards):
+                work.num[cards[summary, j]] -= w
+    if with_new and work.total > 0:
+        for rank in range(used.shape[1]):
+            most = work.total * (work.left[rank] + used[begin, rank])
+            num = most + work.num[rank]
+            work.num[rank] = num if num > _NOTHING * most else 0.0
+
+
+@kernel
+def _add_up(edge: Any, ranks: Any, used: Any, begin: int, work: Any, num_seats: int) -> None:
+    """`work.worth` is what the family is worth if none of its cards were gone, with `work.each` of the new card's."""
+    if edge.num_new > 0:
+        for seat in range(num_seats):
+            total = 0.0
+            for k in range(np.int64(edge.num_new)):
+                rank = np.int64(ranks[edge.new_at + k])
+                total += (work.left[rank] + used[begin, rank]) * work.each[rank, seat]
+            work.worth[seat] = total
+
+
+@kernel
+def _spread(
+    values: Any,
+    action: int,
+    w: float,
+    first: int,
+    step: int,
+    cards: Any,
+    num_cards: int,
+    begin: int,
+    behind: int,
+    work: Any,
+) -> None:
+    """What the family is worth is among the values of the action in each of its summaries."""
+    for summary in range(begin, behind):
+        i = first + (summary - begin) * step
+        for seat in range(values.shape[1]):
+            value = work.worth[seat]
+            for j in range(num_cards):
+                value -= work.each[cards[summary, j], seat]
+            values[action, seat, i] += w * value
+
+
+@kernel
+def _look_at_hands(hands: Any, edge: Any, ranks: Any, at: int, low_settled: int, holders: int, work: Any) -> None:
+    """`work.lows` and `work.masks` are those of the family."""
+    for number in range(np.int64(edge.num_hands)):
+        low, mask = lowest(hands[edge.first_hands + number], np.int64(low_settled), np.int64(holders), ranks, at)
+        work.lows[number] = low
+        work.masks[number] = mask
 
 
 @kernel
@@ -124,12 +202,11 @@ def _join_new(hands: Any, edge: Any, ranks: Any, k: int, work: Any) -> None:
 
 
 @kernel
-def _new_card(edge: Any, numbers: Any, ranks: Any, k: int, work: Any) -> tuple[int, int, int]:
-    """Number `k` of the new card's ranks, cards left of it, what it adds to the state; -1, 1, 0 without a new card."""
+def _new_card(edge: Any, numbers: Any, ranks: Any, k: int) -> tuple[int, int]:
+    """Number `k` of the new card's ranks and what it adds to the state; -1, 0 without a new card."""
     if edge.num_new == 0:
-        return np.int64(-1), np.int64(1), np.int64(0)
-    rank = np.int64(ranks[edge.new_at + k])
-    return rank, work.left[rank], np.int64(numbers[edge.news_at + k])
+        return np.int64(-1), np.int64(0)
+    return np.int64(ranks[edge.new_at + k]), np.int64(numbers[edge.news_at + k])
 
 
 @kernel
@@ -182,7 +259,7 @@ def _look_at_choices(
     num_ranks: int,
 ) -> None:
     """What the last seat's choices are worth to it, with the ranks of a group, has been added to `worth`."""
-    rank, _, _ = _new_card(edge, numbers, ranks, begin, work)
+    rank, _ = _new_card(edge, numbers, ranks, begin)
     end = ends[edge.first_end]
     standing, answered = payoffs[end.kind, work.joined[end.hands], actor], 0.0
     if edge.num_ends > 1:
@@ -194,7 +271,7 @@ def _look_at_choices(
     varies = draws >= 0 and new_bit and rank < low
     exchanging = answered
     for k in range(begin, behind):
-        rank, num, news = _new_card(edge, numbers, ranks, k, work)
+        rank, news = _new_card(edge, numbers, ranks, k)
         if draws >= 0 and (k == begin or varies):
             lower, equal, higher = _drawn(deck, low, new_bit, rank, work, num_ranks)
             exchanging = answered + (
@@ -202,8 +279,9 @@ def _look_at_choices(
                 + equal * payoffs[end.kind, mask | bit, actor]
                 + higher * payoffs[end.kind, mask, actor]
             )
-        worth[target + news, STAND] += w * num * standing
-        worth[target + news, EXCHANGE] += w * num * exchanging
+        num = w * (work.total if rank < 0 else work.num[rank])
+        worth[target + news, STAND] += num * standing
+        worth[target + news, EXCHANGE] += num * exchanging
 
 
 @kernel
@@ -217,51 +295,38 @@ def _come_back(
     ranks: Any,
     begin: int,
     behind: int,
-    w: float,
     target: int,
     played: Any,
-    values: Any,
-    action: int,
-    i: int,
     work: Any,
     num_ranks: int,
 ) -> None:
-    """What follows from the last seat's choices, with the ranks of a group, has been added to `values`."""
-    rank, _, _ = _new_card(edge, numbers, ranks, begin, work)
-    standing, exchanging, lower, equal, higher = 0.0, 0.0, 0.0, 0.0, 0.0
-    draws = np.int64(edge.draws)
-    end = ends[edge.first_end + max(draws, 0)]
-    low, new_bit = work.lows[end.hands], np.int64(hands[edge.first_hands + end.hands].new_bit)
+    """`work.each` is right for the ranks of a group, or `work.worth` if there is no new card."""
+    rank, _ = _new_card(edge, numbers, ranks, begin)
+    draws, lower, equal, higher = np.int64(edge.draws), 0.0, 0.0, 0.0
+    stood, end = ends[edge.first_end], ends[edge.first_end + max(draws, 0)]
+    low, mask, bit = work.lows[end.hands], work.joined[end.hands], np.int64(end.drawn_bit)
+    new_bit = np.int64(hands[edge.first_hands + end.hands].new_bit)
     varies = draws >= 0 and new_bit and rank < low
-    for k in range(begin, behind):
-        rank, num, news = _new_card(edge, numbers, ranks, k, work)
-        stand = played[target + news]
-        standing += num * stand
-        exchanging += num * (1 - stand)
-        if varies and stand < 1 and num > 0:
-            chances = _drawn(deck, low, new_bit, rank, work, num_ranks)
-            lower += num * (1 - stand) * chances[0]
-            equal += num * (1 - stand) * chances[1]
-            higher += num * (1 - stand) * chances[2]
-    rank, _, _ = _new_card(edge, numbers, ranks, begin, work)
-    per_card = work.per_card[0 if rank < 0 else deck.ends_challenge[rank]]
-    for number in range(np.int64(edge.num_ends)):
-        end = ends[edge.first_end + number]
-        mask = work.joined[end.hands]
-        if number == draws and exchanging > 0:
-            if not varies:
-                chances = _drawn(deck, low, new_bit, rank, work, num_ranks)
-                lower, equal, higher = exchanging * chances[0], exchanging * chances[1], exchanging * chances[2]
-            for seat in range(values.shape[1]):
-                values[action, seat, i] += w * (
-                    lower * payoffs[end.kind, end.drawn_bit, seat]
-                    + equal * payoffs[end.kind, mask | end.drawn_bit, seat]
-                    + higher * payoffs[end.kind, mask, seat]
-                )
-        elif number != draws:
-            chance = standing
-            if number > 0:
-                chance = exchanging * per_card * (work.left[end.rank] - (end.rank == rank))
-            if chance > 0:
-                for seat in range(values.shape[1]):
-                    values[action, seat, i] += w * chance * payoffs[end.kind, mask, seat]
+    if draws >= 0:
+        lower, equal, higher = _drawn(deck, low, new_bit, rank, work, num_ranks)
+    for seat in range(payoffs.shape[2]):
+        standing, answered = payoffs[stood.kind, work.joined[stood.hands], seat], 0.0
+        if edge.num_ends > 1:
+            answered = _if_answered(deck, ends, payoffs, edge, rank, seat, work)
+        for k in range(begin, behind):
+            this, news = _new_card(edge, numbers, ranks, k)
+            if varies and k > begin:
+                lower, equal, higher = _drawn(deck, low, new_bit, this, work, num_ranks)
+            exchanging = answered + (
+                lower * payoffs[end.kind, bit, seat]
+                + equal * payoffs[end.kind, mask | bit, seat]
+                + higher * payoffs[end.kind, mask, seat]
+            )
+            stand = played[target + news]
+            value = stand * standing + (1 - stand) * exchanging
+            if this < 0:
+                work.worth[seat] = value
+            else:
+                work.each[this, seat] = value
+        if varies:
+            lower, equal, higher = _drawn(deck, low, new_bit, rank, work, num_ranks)

@@ -27,6 +27,7 @@ ENTER, EXIT, END, LAST = 0, 1, 2, 3
 
 MAX_OPEN = 6
 MAX_SETTLED = 16
+MAX_SWEPT_SEATS = 8
 NEW = MAX_OPEN
 """Instead of an open position's place: the one that the edge looks at."""
 
@@ -38,6 +39,9 @@ NODE = np.dtype(
             ("depth", np.int16),
             ("first_summary", np.int64),
             ("num_summaries", np.int64),
+            ("first_family", np.int64),
+            ("num_families", np.int64),
+            ("num_settled", np.int64),
             ("num_combos", np.int64),
             ("first_state", np.int64),
             ("num_states", np.int64),
@@ -128,6 +132,8 @@ class Layout(NamedTuple):
     used: NDArray[np.int8]
     low: NDArray[np.int8]
     holds_low: NDArray[np.int16]
+    cards: NDArray[np.int8]
+    family: NDArray[np.int64]
     num_seats: int
     starts: NDArray[np.int64]
     """[depth + 1]: where the arrays of each depth begin in a buffer of reach."""
@@ -183,7 +189,9 @@ class _Layer:
         self._last_edges = {number: self._halves(edge) for node in tree.nodes for number, edge in self._to_last(node)}
         most = max(len(node.settled) for node in self._nodes if node.actor != self._dealer)
         domain = {rank for node in tree.nodes for ranks in node.domains for rank in ranks}
-        self._summaries = make_summaries(self._copies, sorted(domain), most)
+        asked: list[int] = record.asked[: self._num_ranks].tolist()
+        apart = {rank for rank in range(self._num_ranks) if asked[rank] or turned[rank] or is_special[rank]}
+        self._summaries = make_summaries(self._copies, sorted(domain), most, apart)
 
     def layout(self) -> Layout:
         nodes = np.array([self._node(node) for node in self._nodes], NODE)
@@ -206,6 +214,8 @@ class _Layer:
             used=self._summaries.used,
             low=self._summaries.low,
             holds_low=self._summaries.holds_low,
+            cards=self._summaries.cards,
+            family=self._summaries.family,
             num_seats=self._tree.num_seats,
             starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         )
@@ -223,6 +233,10 @@ class _Layer:
         return int(first[len(node.settled) + 1] - first[len(node.settled)])
 
     def _node(self, node: Node) -> tuple[Any, ...]:
+        if self._tree.num_seats > MAX_SWEPT_SEATS:
+            raise GnavError(
+                f"{self._tree.num_seats} seats are too many to be solved exactly: {MAX_SWEPT_SEATS} at most"
+            )
         if len(node.open) > MAX_OPEN or len(node.settled) > MAX_SETTLED:
             raise GnavError(
                 f"ruleset {self._tree.rules.name} with {self._tree.num_seats} seats cannot be solved exactly: a seat "
@@ -233,6 +247,8 @@ class _Layer:
         target = [
             (strides[place], node.domains[place]) if place in strides else None for place in range(len(node.open))
         ]
+        num_settled = len(node.settled) if not is_dealer else 0
+        families = self._summaries.first_family[num_settled : num_settled + 2]
         used = [0] * self._num_ranks
         for rank in node.public.values():
             used[rank] += 1
@@ -241,6 +257,9 @@ class _Layer:
             node.depth,
             0 if is_dealer else self._summaries.first[len(node.settled)],
             0 if is_dealer else self._num_summaries(node),
+            0 if is_dealer else families[0],
+            0 if is_dealer else families[1] - families[0],
+            num_settled,
             0 if is_dealer else prod(len(ranks) for ranks in node.domains),
             node.first_state,
             node.num_states,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gnav_agents.solve.layout import MAX_OPEN
+from gnav_agents.solve.layout import MAX_OPEN, MAX_SWEPT_SEATS
 from gnav_agents.solve.settled import NO_RANK
 from gnav_env._jit import kernel
 from gnav_env.compiled import MAX_RANKS
@@ -28,6 +28,11 @@ WORK = np.dtype(
             ("lows", np.int64, (MAX_HANDS,)),  # by number of the hands: the lowest rank in them, but for a new card
             ("masks", np.int64, (MAX_HANDS,)),  # ... and the seats that hold it, a set of bits
             ("joined", np.int64, (MAX_HANDS,)),  # ... and the same with the new card
+            # of a family
+            ("total", np.float64),  # its reach
+            ("num", np.float64, (MAX_RANKS,)),  # ... times the cards left of each rank
+            ("worth", np.float64, (MAX_SWEPT_SEATS,)),  # what it is worth to each seat
+            ("each", np.float64, (MAX_RANKS, MAX_SWEPT_SEATS)),  # ... for each card by which there are fewer of a rank
         ],
     )
 )

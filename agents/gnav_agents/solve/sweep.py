@@ -391,14 +391,13 @@ def _end(layout: Any, payoffs: Any, edge: Any, node: Any, values: Any, work: Any
     end, hands, action = layout.ends[edge.first_end], layout.hands[edge.first_hands], np.int64(edge.action)
     here, new_bit = layout.starts[node.depth], np.int64(hands.new_bit)
     num_on_way = np.int64(edge.num_faces) - (edge.from_stock and edge.num_new == 0)
-    for s in range(node.num_summaries):
-        summary = node.first_summary + s
-        count_left(deck, used, ranks, node, summary, work)
-        low_settled, holders = np.int64(lows[summary]), np.int64(holders_of_low[summary])
+    for family in range(node.first_family, node.first_family + node.num_families):
+        begin, behind = layout.family[family], layout.family[family + 1]
+        count_left(deck, used, ranks, node, begin, work)
+        low_settled, holders = np.int64(lows[begin]), np.int64(holders_of_low[begin])
         for combo in range(node.num_combos):
             if numbers[edge.combos_at + combo] < 0:
                 continue
-            i = here + s * node.num_combos + combo
             at = node.ranks_at + MAX_OPEN * combo
             take(work, ranks, at, MAX_OPEN)
             w = edge.scale * take(work, ranks, edge.faces_at, num_on_way)
@@ -415,11 +414,13 @@ def _end(layout: Any, payoffs: Any, edge: Any, node: Any, values: Any, work: Any
                     equal += work.left[rank] * (rank == low)
                     higher += work.left[rank] * (rank > low)
                 for seat in range(values.shape[1]):
-                    values[action, seat, i] += w * (
+                    value = w * (
                         lower * payoffs[end.kind, new_bit, seat]
                         + equal * payoffs[end.kind, mask | new_bit, seat]
                         + higher * payoffs[end.kind, mask, seat]
                     )
+                    for summary in range(begin, behind):
+                        values[action, seat, here + (summary - node.first_summary) * node.num_combos + combo] += value
             put_back(work, ranks, edge.faces_at, edge.num_faces)
             put_back(work, ranks, at, MAX_OPEN)
 
