@@ -104,6 +104,7 @@ def solvable_tables(draw: st.DrawFn) -> tuple[Rules, list[int]]:
         mid_deal_out=draw(st.sampled_from(("dead_card", "deferred", "dead_card_finish"))),
         ties=draw(st.sampled_from(("all", "first", "unique", "none_if_all_equal"))),
         strikes=draw(st.sampled_from(("cumulative", "consecutive"))),
+        count_at="showdown" if special else draw(st.sampled_from(("showdown", "dealt"))),
     )
     num_seats = draw(st.integers(2, min(3, rules.seat_limit)))
     return rules, draw(st.lists(st.integers(1, 3), min_size=num_seats, max_size=num_seats))

@@ -60,11 +60,19 @@ class BestResponse(Policy):
         probabilities[:, STAND], probabilities[:, EXCHANGE] = stand, 1 - stand
         return probabilities
 
-    def _stand(self, num_in_deal: int, observation: Observations, action_mask: Masks) -> NDArray[np.float64]:
-        """The chance of STAND, [B]."""
+    def prepare(self, num_seats: int) -> None:
+        """The replies of a match that begins with `num_seats` are there: nobody has to wait for them in it."""
+        for number in range(2, num_seats + 1):
+            self._reply(number)
+
+    def _reply(self, num_in_deal: int) -> _Exact | SampledReply:
         if num_in_deal not in self._replies:
             self._replies[num_in_deal] = self._solved(num_in_deal)
-        reply = self._replies[num_in_deal]
+        return self._replies[num_in_deal]
+
+    def _stand(self, num_in_deal: int, observation: Observations, action_mask: Masks) -> NDArray[np.float64]:
+        """The chance of STAND, [B]."""
+        reply = self._reply(num_in_deal)
         if isinstance(reply, SampledReply):
             return reply.probabilities(observation, action_mask)[:, STAND]
         states = np.empty(len(observation), np.int64)

@@ -8,7 +8,6 @@ lives: what the score is does not matter to the agent.
 # pyright: reportArgumentType=false
 # (numba wants np.int64 where a reader and pyright see an int)
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from gnav_agents.agent import Masks, Observations, Policy, place
 from gnav_agents.solve.information import NOT_FOUND, find_all, num_in_deal
-from gnav_agents.solve.solution import Solution, load_solution, read_header, shipped_solutions
+from gnav_agents.solve.solution import Solution, is_solution, load_solution, read_header, shipped_solutions
 from gnav_env._jit import kernel
 from gnav_env.errors import GnavError
 from gnav_env.observation import num_seats_of
@@ -112,21 +111,21 @@ def _shipped_for(rules: Rules) -> dict[int, Path]:
 
 
 def _given(source: Path, rules: Rules) -> dict[int, Path]:
-    """The files of `source`, by number of seats; all must be for `rules`."""
+    """The files of `source`, by number of seats; of a folder those for `rules`, one at least."""
     if source.is_dir():
-        paths: Iterable[Path] = sorted(source.glob("*.npz"))
-        if not paths:
-            raise GnavError(f"{source}: has no solved deals, which are files that end in .npz")
-    else:
-        paths = [source]
-    found: dict[int, Path] = {}
-    for path in paths:
-        header = read_header(path)
-        if header.rules_hash != rules.hash and not source.is_dir():
-            load_solution(path, rules)
-        if header.rules_hash == rules.hash:
-            found[header.num_seats] = path
-    return found
+        headers = {path: read_header(path) for path in sorted(source.glob("*.npz")) if is_solution(path)}
+        found = {header.num_seats: path for path, header in headers.items() if header.rules_hash == rules.hash}
+        if not found:
+            others = ", ".join(sorted({header.rules_name for header in headers.values()}))
+            raise GnavError(
+                f"{source}: has no solved deals of {rules.name} ({rules.hash})"
+                + (f", only of {others}" if others else "; they are files that end in .npz")
+            )
+        return found
+    header = read_header(source)
+    if header.rules_hash != rules.hash:
+        load_solution(source, rules)  # says so
+    return {header.num_seats: source}
 
 
 def _what_is_missing(rules: Rules, missing: list[int]) -> str:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnav_agents.agent import Masks, Observations
+from gnav_agents.best_response import BestResponse
 from gnav_agents.foreign import ForeignCodeWarning, require_trust
 from gnav_agents.registry import made_of, make_agent
 from gnav_env.errors import GnavError
@@ -309,6 +310,8 @@ def _make(order: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ForeignCodeWarning)  # the parent has said so
             agent: Any = make_agent(name, rules_from_dict(order["rules"], {}), order["num_seats"], trust=order["trust"])
+            if isinstance(agent, BestResponse):
+                agent.prepare(order["num_seats"])  # which takes longer than a decision may
         return agent, {"is_policy": callable(getattr(agent, "probabilities", None))}
     except GnavError as error:
         return None, {"error": str(error)}

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["solve"]
 
+_ROUNDING = 1e-9
+"""Lives a deal by which two ways to add up all deals may differ."""
+
 solve = typer.Typer(invoke_without_command=True, help="Find equilibria: of a deal, in lives, and of a whole match.")
 
 _Rules = Annotated[str, typer.Option(help="Ruleset: a name or the path of a YAML file.")]
@@ -83,14 +86,18 @@ def deal(
     `equilibrium:FILE` wherever an agent can be named.
     """
     from gnav_agents.arena.executors import num_cores
+    from gnav_agents.files import write_files
     from gnav_agents.solve.deal import MAX_EXACT_SEATS
     from gnav_env.errors import GnavError
     from gnav_env.variants import get_rules
 
     ruleset = get_rules(rules)
     file = out or Path("results") / f"{ruleset.name}-{seats}.npz"
+    if file.is_dir():
+        raise GnavError(f"{file} is a folder: --out names the file, as in {file / f'{ruleset.name}-{seats}.npz'}")
     if file.exists() and not overwrite:
         raise GnavError(f"{file} is there already: take another --out, or --overwrite")
+    write_files(file.parent, {})  # can it be written to? Better known now than when all is solved
     num_workers = workers or num_cores()
     if sampled or seats > MAX_EXACT_SEATS:
         _solve_by_samples(ruleset, seats, file, iterations, seed, num_workers)
@@ -127,7 +134,9 @@ def match(
 
     from gnav_agents.arena.executors import num_cores
     from gnav_agents.commands.progress import goes_on, time_bar
+    from gnav_agents.files import write_files
     from gnav_agents.solve.match import solve_match
+    from gnav_env.reading import rules_to_yaml
     from gnav_env.variants import get_rules
 
     ruleset = get_rules(rules)
@@ -157,7 +166,13 @@ def match(
         table.add_row(str(seat + 1), f"{chance:.4f}", f"{max(0.0, gain):.1e}")
     Console().print(table)
     print("gain: what the seat could win more often by the best response over the whole match")
-    print(f"{folder}: play it as match_equilibrium:{folder}")
+    if (most := max(values.nash_conv.values())) >= tolerance:
+        print(f"In some states NashConv is more than the tolerance, {tolerance:.0e}: {most:.1e} at most.")
+    if ruleset.hash == get_rules(rules).hash:
+        print(f"{folder}: play it as match_equilibrium:{folder}")
+    else:
+        write_files(folder, {"rules.yaml": rules_to_yaml(ruleset).encode()})
+        print(f"{folder}: play it as match_equilibrium:{folder} with --rules {folder / 'rules.yaml'}")
 
 
 def _solve_exactly(rules: "Rules", num_seats: int, file: Path, tolerance: float, check: bool, num_workers: int) -> None:
@@ -168,7 +183,8 @@ def _solve_exactly(rules: "Rules", num_seats: int, file: Path, tolerance: float,
     from gnav_agents.solve.deal import solve_deal
     from gnav_agents.solve.information import InformationStates
     from gnav_agents.solve.nashconv import nash_conv
-    from gnav_agents.solve.solution import save_solution
+    from gnav_agents.solve.solution import save_solution, shipped_solutions
+    from gnav_env.errors import GnavError
 
     with time_bar() as progress:
         task = progress.add_task("building the public tree", total=None)
@@ -195,8 +211,23 @@ def _solve_exactly(rules: "Rules", num_seats: int, file: Path, tolerance: float,
                 workers=num_workers,
                 progress=lambda done, total: progress.update(task, completed=done, total=total),
             )
+            if abs(found.total - solved.nash_conv) > _ROUNDING:
+                file.unlink()
+                raise GnavError(
+                    f"NashConv is {solved.nash_conv:.2e} by the solver, and {found.total:.2e} by going through all "
+                    f"deals with the engine: one of them does not play ruleset {rules.name} right, so nothing is kept; "
+                    "please report it"
+                )
             print(f"NashConv by going through all deals with the engine: {found.total:.2e} lives a deal")
-    print(f"{file}: play it as equilibrium:{file}")
+    if solved.nash_conv >= tolerance:
+        print(f"That is more than the tolerance, {tolerance:.0e}, and all that so many rounds could reach.")
+    if any((rules.name, number) not in shipped_solutions() for number in range(2, num_seats)):
+        print(
+            f"{file}: with the tables of 2 to {num_seats - 1} seats in the same folder, to which a match comes down, "
+            f"play it as equilibrium:{file.parent}"
+        )
+    else:
+        print(f"{file}: play it as equilibrium:{file}")
 
 
 def _say_deal(solved: "SolvedDeal") -> None:
@@ -235,7 +266,6 @@ def _solve_by_samples(
             seed=seed,
             progress=lambda *_: progress.advance(task),
         )
-        file.parent.mkdir(parents=True, exist_ok=True)
         solution.save(file)
         policy = SituationPolicy(solution)
         print(f"{rules.name}, {num_seats} seats, by sampled regret matching on an abstraction of what a seat sees")

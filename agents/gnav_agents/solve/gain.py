@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gnav_agents.agent import Actions, Agent, Masks, Observations, Policy, ask
 from gnav_agents.solve.sampled import luck_of, start_deal
-from gnav_agents.solve.situations import FINE, fine_situations, in_words, num_fine_situations, shrunk
+from gnav_agents.solve.situations import FINE, check_deal_seats, fine_situations, in_words, num_fine_situations, shrunk
 from gnav_env._jit import kernel
 from gnav_env.chance import checked_seed, random_key, shoe_key
 from gnav_env.engine import act
@@ -120,7 +120,7 @@ def gain_bound(
     Raises `GnavError` for a number out of its range, and, naming the agent, if it fails or chooses what is illegal.
     """
     rules = get_rules(rules)
-    rules.check_seats(num_seats)
+    check_deal_seats(rules, num_seats)
     seed = checked_seed(seed)
     if num_training_deals < 1 or num_deals < 2:
         raise GnavError("num_training_deals must be 1 or more and num_deals 2 or more")
@@ -183,7 +183,7 @@ def learn_reply(
     It plays at tables of any size at which `num_seats` seats are in the deal.
     """
     rules = get_rules(rules)
-    rules.check_seats(num_seats)
+    check_deal_seats(rules, num_seats)
     asked = _Asked(name, agent, rules, num_seats)
     return SampledReply(agent, rules, _learn(asked, checked_seed(seed), num_training_deals, None).departs())
 

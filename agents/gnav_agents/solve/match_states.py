@@ -164,6 +164,11 @@ def find_states(rules: Rules, num_seats: int) -> MatchStates:
             f"ruleset {rules.name} cannot be solved as a match: it ends after {rules.num_deals} deals, and the states "
             "do not count deals; solve rulesets in which the last survivor wins"
         )
+    if rules.all_out == "all_reenter" and num_seats > 2:
+        raise GnavError(
+            f"ruleset {rules.name} cannot be solved as a match: seats that are out come back into it (all_out: "
+            "all_reenter), and the states only know those that are in"
+        )
     return MatchStates(rules, num_seats)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gnav_agents.agent import Masks, Observations, Policy, is_playing
 from gnav_agents.files import write_files
-from gnav_agents.solve.situations import FINE, fine_situation, num_fine_situations
+from gnav_agents.solve.situations import FINE, check_deal_seats, fine_situation, num_fine_situations
 from gnav_env._jit import kernel
 from gnav_env.compiled import MAX_SEATS
 from gnav_env.errors import GnavError
@@ -44,7 +44,7 @@ class SampledSolution:
     deals_per_iteration: int
 
     def __post_init__(self) -> None:
-        self.rules.check_seats(self.num_seats)
+        check_deal_seats(self.rules, self.num_seats)
         size = num_fine_situations(self.num_seats)
         if self.stand.shape != (size,) or self.stand.dtype != np.float32:
             raise GnavError(f"stand should be {size} numbers of float32, not {self.stand.shape} of {self.stand.dtype}")

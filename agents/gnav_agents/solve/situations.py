@@ -26,6 +26,7 @@ from gnav_agents.agent import (
 from gnav_env._jit import kernel
 from gnav_env.compiled import MAX_RANKS, MAX_SEATS
 from gnav_env.effects import REDIRECTS
+from gnav_env.errors import GnavError
 from gnav_env.observation import num_seats_of
 from gnav_env.rules import Rules
 from gnav_env.state import NOT_ACTED, REFUSED, STOOD
@@ -33,6 +34,7 @@ from gnav_env.state import NOT_ACTED, REFUSED, STOOD
 __all__ = [
     "FINE",
     "SITUATION",
+    "check_deal_seats",
     "fine_situation",
     "fine_situations",
     "in_words",
@@ -86,6 +88,12 @@ _SPECIAL = (
     "two or more of {} are known",
 )
 _NOWHERE = ("", "a settled seat was refused", "the trades were undone")
+
+
+def check_deal_seats(rules: Rules, num_seats: int) -> None:
+    """`GnavError` unless a deal can have so many seats: two, to which a match comes down, to the ruleset's limit."""
+    if not 2 <= num_seats <= rules.seat_limit:
+        raise GnavError(f"seats of a deal must be 2 to {rules.seat_limit} for ruleset {rules.name}, not {num_seats}")
 
 
 @kernel

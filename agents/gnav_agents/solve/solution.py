@@ -101,6 +101,15 @@ def save_solution(
     write_files(path.parent, {path.name: stream.getvalue()})
 
 
+def is_solution(path: str | Path) -> bool:
+    """Whether the file `path` is a solved deal, whole or not; a folder of results has other files as well."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "header.npy" in archive.namelist() and "stands.npy" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
 def read_header(path: str | Path) -> SolutionHeader:
     """What the file `path` says about its solution; `GnavError` if it is damaged or of another version."""
     return _read(Path(path), ["header"])[0]

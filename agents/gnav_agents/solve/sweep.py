@@ -176,10 +176,11 @@ class Sweeper:
         gains = np.zeros(self.layout.num_seats)
         reach[eldest] = there
         values[:, :, eldest] = 0
-        self._go(steps, buffers, how, gains)
-        part = values[:, :, eldest].copy()
-        self._buffers.put(buffers)
-        return part, gains
+        try:
+            self._go(steps, buffers, how, gains)
+            return values[:, :, eldest].copy(), gains
+        finally:
+            self._buffers.put(buffers)
 
     def _go(self, steps: tuple[int, int], buffers: _Buffers, how: _How, gains: Any) -> None:
         _go_all(self.layout, self.payoffs, self._choices, how, steps[0], steps[1], buffers, gains)

@@ -55,6 +55,7 @@ def check_solvable(rules: Rules) -> None:
         f"specials that do not knock ({', '.join(private_specials)})": bool(private_specials),
         "more than one rank that knocks": bool(record.knocks and len({s.rank for s in rules.specials}) > 1),
         "specials that rank above others": any(special.above for special in rules.specials),
+        "specials counted as they were dealt (count_at: dealt)": bool(rules.specials) and rules.count_at == "dealt",
         "undo of one card or by a sweep": any(effect.undo in ("card", "sweep") for effect in rules.effects.values()),
         "losses that differ by rank": len({rules.loss.get(rank, 1) for rank in rules.ranks}) > 1,
         "knocks where an answer does not cost the turn": bool(record.knocks and rules.specials and not record.skips),
