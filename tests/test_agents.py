@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gnav_agents import counting
+from gnav_agents import counting, opponents
 from gnav_agents.agent import (
     Agent,
     Policy,
@@ -40,12 +40,12 @@ SEATINGS = [
 def _few_samples(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """`counting` learns from few deals, and what it has learned is forgotten."""
     monkeypatch.setattr(counting, "_NUM_SAMPLES", 2000)
-    monkeypatch.setattr(counting, "_NUM_LEVEL_SAMPLES", 1000)
+    monkeypatch.setattr(opponents, "_NUM_LEVEL_SAMPLES", 1000)
     monkeypatch.setattr(counting, "_CHUNK", 1000)
-    for cached in (counting.reply_table, counting.opponent_level):
+    for cached in (counting.reply_table, opponents.opponent_level):
         cached.cache_clear()
     yield
-    for cached in (counting.reply_table, counting.opponent_level):
+    for cached in (counting.reply_table, opponents.opponent_level):
         cached.cache_clear()
 
 

@@ -118,8 +118,8 @@ def strategy(
 ) -> None:
     """What solved deals teach: thresholds, how far agents are from best play, what a knock and a seat are worth.
 
-    Exact, for two to six seats; six take some twenty minutes. The folder gets strategy.csv (all figures), strategy.json and
-    strategy.md (with the definitions), and four pictures.
+    Exact, for two to six seats; six take some twenty minutes. The folder gets strategy.csv (all figures), strategy.json
+    and strategy.md (with the definitions), and four pictures.
     """
     from gnav_agents.studies.cells import make_grid
     from gnav_agents.studies.report import About
