@@ -37,6 +37,7 @@ __all__ = [
     "known_rank",
     "known_ranks",
     "legal",
+    "mixed",
     "own_rank",
     "own_ranks",
     "place",
@@ -103,6 +104,26 @@ def _decide_all(preferred: Any, action_mask: Any, probabilities: Any) -> bool:
             action = 1 - action
         probabilities[b, action] = 1
     return True
+
+
+def mixed(stand: NDArray[np.float64], action_mask: Masks) -> NDArray[np.float64]:
+    """Probabilities [B, A] of who stands with the chances `stand` [B], as far as that is legal."""
+    probabilities = np.empty((len(action_mask), NUM_ACTIONS))
+    _mix_all(stand, action_mask, probabilities)
+    return probabilities
+
+
+@kernel
+def _mix_all(stand: Any, mask: Any, probabilities: Any) -> None:
+    """Write `probabilities` [B, A] from the chances of STAND [B], as far as they are legal."""
+    for b in range(stand.size):
+        chance = stand[b]
+        if not mask[b, EXCHANGE]:
+            chance = 1.0
+        elif not mask[b, STAND]:
+            chance = 0.0
+        probabilities[b, STAND] = chance
+        probabilities[b, EXCHANGE] = 1 - chance
 
 
 def checked_actions(agent_name: str, actions: Any, action_mask: Masks) -> Actions:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_agents.agent import Masks, Observations, Policy
+from gnav_agents.agent import Masks, Observations, Policy, mixed
 from gnav_agents.solve.exact_gain import exact_gain, why_not_exact
 from gnav_agents.solve.gain import SampledReply, learn_reply
 from gnav_agents.solve.information import NOT_FOUND, Index, InformationStates, find_all, num_in_deal
 from gnav_env.errors import GnavError
 from gnav_env.observation import num_seats_of
 from gnav_env.rules import Rules
-from gnav_env.state import EXCHANGE, NUM_ACTIONS, STAND
+from gnav_env.state import STAND
 
 __all__ = ["BestResponse"]
 
@@ -54,11 +54,7 @@ class BestResponse(Policy):
         for number in np.unique(num_seats).tolist():
             rows = np.flatnonzero(num_seats == number)
             stand[rows] = self._stand(max(2, number), observation[rows], action_mask[rows])
-        stand[action_mask[:, EXCHANGE] == 0] = 1
-        stand[action_mask[:, STAND] == 0] = 0
-        probabilities = np.empty((len(observation), NUM_ACTIONS))
-        probabilities[:, STAND], probabilities[:, EXCHANGE] = stand, 1 - stand
-        return probabilities
+        return mixed(stand, action_mask)
 
     def prepare(self, num_seats: int) -> None:
         """The replies of a match that begins with `num_seats` are there: nobody has to wait for them in it."""

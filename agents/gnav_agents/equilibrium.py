@@ -5,23 +5,17 @@ so all from two seats up have to be there. They are for seats that only care for
 lives: what the score is does not matter to the agent.
 """
 
-# pyright: reportArgumentType=false
-# (numba wants np.int64 where a reader and pyright see an int)
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_agents.agent import Masks, Observations, Policy, place
+from gnav_agents.agent import Masks, Observations, Policy, mixed, place
 from gnav_agents.solve.information import NOT_FOUND, find_all, num_in_deal
 from gnav_agents.solve.solution import Solution, is_solution, load_solution, read_header, shipped_solutions
-from gnav_env._jit import kernel
 from gnav_env.errors import GnavError
 from gnav_env.observation import num_seats_of
 from gnav_env.rules import Rules
-from gnav_env.state import EXCHANGE, NUM_ACTIONS, STAND
 from gnav_env.variants import get_rules
 
 __all__ = ["Equilibrium"]
@@ -86,22 +80,7 @@ class Equilibrium(Policy):
                 stand[rows] = self.solution(number).stand[states[rows]]
         unknown = states == NOT_FOUND
         stand[unknown] = observation[unknown, _CHANCE_LOWER] >= 0.5
-        probabilities = np.empty((len(observation), NUM_ACTIONS))
-        _decide_all(stand, action_mask, probabilities)
-        return probabilities
-
-
-@kernel
-def _decide_all(stand: Any, mask: Any, probabilities: Any) -> None:
-    """Write `probabilities` [B, A] from the chances of STAND [B], as far as they are legal."""
-    for b in range(stand.size):
-        chance = stand[b]
-        if not mask[b, EXCHANGE]:
-            chance = 1.0
-        elif not mask[b, STAND]:
-            chance = 0.0
-        probabilities[b, STAND] = chance
-        probabilities[b, EXCHANGE] = 1 - chance
+        return mixed(stand, action_mask)
 
 
 def _shipped_for(rules: Rules) -> dict[int, Path]:

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gnav_agents.agent import Masks, Observations, Policy, is_playing
+from gnav_agents.agent import Masks, Observations, Policy, is_playing, mixed
 from gnav_agents.files import write_files
 from gnav_agents.solve.situations import FINE, check_deal_seats, fine_situation, num_fine_situations
 from gnav_env._jit import kernel
@@ -22,7 +22,6 @@ from gnav_env.compiled import MAX_SEATS
 from gnav_env.errors import GnavError
 from gnav_env.observation import OBSERVATION_VERSION, num_seats_of
 from gnav_env.rules import Rules
-from gnav_env.state import EXCHANGE, NUM_ACTIONS, STAND
 from gnav_env.variants import get_rules
 
 __all__ = ["SampledSolution", "SituationPolicy"]
@@ -134,43 +133,35 @@ class SituationPolicy(Policy):
 
     def probabilities(self, observation: Observations, action_mask: Masks) -> NDArray[np.float64]:
         """float64 [B, A]."""
-        probabilities = np.empty((len(observation), NUM_ACTIONS))
+        stand = np.empty(len(observation))
         num_seats = num_seats_of(observation.shape[1])
         _play_all(
             observation,
-            action_mask,
             num_seats,
             self._rules.compiled,
             self._stand,
             self._starts,
             self._most_behind,
-            probabilities,
+            stand,
         )
-        return probabilities
+        return mixed(stand, action_mask)
 
 
 @kernel
 def _play_all(
     observation: Any,
-    mask: Any,
     num_seats: int,
     rules: Any,
-    stand: Any,
+    solutions: Any,
     starts: Any,
     most_behind: Any,
-    probabilities: Any,
+    stand: Any,
 ) -> None:
-    """Write `probabilities` [B, A]; by live seats `starts` says where in `stand` their solution begins."""
+    """Write the chances of STAND [B]; by live seats `starts` says where in `solutions` theirs begins."""
     for b in range(len(observation)):
         view = observation[b]
         num_live = 0
         for slot in range(num_seats):
             num_live += is_playing(view, slot)
         number = fine_situation(view, num_seats, rules[0], most_behind[num_live])
-        chance = np.float64(stand[starts[num_live] + number])
-        if not mask[b, EXCHANGE]:
-            chance = 1.0
-        elif not mask[b, STAND]:
-            chance = 0.0
-        probabilities[b, STAND] = chance
-        probabilities[b, EXCHANGE] = 1 - chance
+        stand[b] = solutions[starts[num_live] + number]
